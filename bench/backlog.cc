@@ -1,10 +1,10 @@
-// What bench/time_to_live.py joins: a publisher of synthetic market by order that has published a
-// backlog as fast as it can, and goes on at a rate when it is told to.
+// The publisher for bench/time_to_live.py. It publishes a backlog of synthetic market by order as
+// fast as possible, then continues at a fixed rate on request.
 //
 //   lapwing_backlog BUS RECORDS RATE
 //
-// Writes one line when the backlog is durable, waits for one, then publishes RATE records a second
-// until its standard input ends, and closes the session.
+// Prints one line when the backlog is durable and waits for a line of input. Then publishes RATE
+// records per second until its standard input ends, and closes the session.
 #include <poll.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{120};
 
-// There is nothing to read, and nobody any more who could write it.
+// True if there is no input and its writer has closed it.
 bool input_has_ended() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   return ::poll(&input, 1, 0) != 0;

@@ -1,8 +1,8 @@
-// Whole buses for the rows: a publisher whose helper threads stay off the measured core, and
-// subscribers that are known to be attached before anything is measured.
+// Complete buses for the rows: a publisher whose helper threads do not run on the measured core,
+// and subscribers that have attached before the measurement begins.
 //
-// Thread safety: one thread. A bus lives in a directory of its own below Setting's, removed after
-// its publisher has closed.
+// Thread safety: one thread. Each bus has its own directory below the directory of Setting. It is
+// removed after the publisher has closed.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ namespace lapwing::bench {
 
 inline constexpr std::uint32_t kRecordBytes = 56;
 inline constexpr std::uint32_t kSlotBytes = 64;
-inline constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;  // what a user gets by default
+inline constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;  // the default for users
 inline constexpr std::uint64_t kCapacityQuick = std::uint64_t{1} << 14;
 inline constexpr std::uint64_t kRetainBytes = std::uint64_t{1} << 30;
 
@@ -31,21 +31,21 @@ inline std::uint64_t capacity_for(const Setting& setting) {
   return setting.quick ? kCapacityQuick : kCapacity;
 }
 
-enum class Journal { kNone, kSynced, kSlowDisk };             // the last: see bench/slow_disk.h
-inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // as by default
+enum class Journal { kNone, kSynced, kSlowDisk };             // see bench/slow_disk.h for the last
+inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // the default
 
-// Opens a publisher with its service and file threads on placement.second and leaves the caller,
-// who will publish, on placement.first.
+// Opens a publisher with its service and file threads on placement.second. Leaves the calling
+// thread, which will publish, on placement.first.
 ClosingPublisher open_publisher(const Setting& setting, Placement placement,
                                 const std::string& directory, Journal journal,
                                 std::uint64_t sync_interval_ns = kSyncIntervalNs,
                                 std::uint32_t record_bytes = kRecordBytes);
 
-// For a bus without a journal: from the next record on, gaps reported and skipped.
+// For a bus without a journal: starts with the next record; gaps are reported and skipped.
 SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy wait);
-// For the deadline of a busy wait: a side that fails must not leave the other one spinning.
+// Deadline of busy waits, so that a side does not spin forever if the other one fails.
 inline constexpr std::chrono::seconds kHang{60};
-// Returns once the subscriber has joined: what is published from now on, it gets or reports.
+// Returns when the subscriber has joined. It receives or reports every later record.
 void await_join(Subscriber& subscriber);
 
 // Fail the benchmark unless everything was published.

@@ -1,4 +1,4 @@
-// Channels for the rows: a place where both processes of a row meet, and what they send.
+// Channels for the rows: the socket where both processes connect, and the messages that they send.
 //
 // Thread safety: one thread in each process.
 #pragma once
@@ -24,12 +24,12 @@ inline constexpr std::size_t kMessageBytes = 32;
 inline constexpr std::size_t kMessageWords = kMessageBytes / 8;
 inline constexpr std::uint32_t kMessageType = 1;
 inline constexpr std::uint64_t kChannelCapacity = kChannelCapacityDefault;
-// Frames of such messages that a channel holds: each takes a line.
+// Capacity in frames of such messages. Each frame takes one line.
 inline constexpr std::uint64_t kChannelLines = kChannelCapacity / kFrameAlign;
 static_assert(message_frame_bytes(kMessageBytes, kPayloadOffsetPacked) == kFrameAlign);
 
-// A listening socket. It is made before the child that connects to it; the process that made it
-// accepts, the child connects, in the same order.
+// A listening socket, created before the child that connects to it. The process that created it
+// accepts, and the child connects, in the same order.
 class ChannelPlace {
  public:
   explicit ChannelPlace(const Setting& setting)
@@ -65,8 +65,8 @@ template <typename End>
   fail(absl::StrCat(name_of(result), ": ", end.status().ToString()));
 }
 
-// Fails the benchmark unless the operation of that end succeeded. Nothing but a comparison in what
-// is timed: it stands behind each operation.
+// Fails the benchmark unless the operation of that end succeeded. The timed path contains only a
+// comparison, because the check follows each timed operation.
 template <typename Value, typename End>
 [[gnu::always_inline]] inline void ok_or_fail(const Result<Value>& result, const End& end) {
   if (!result.ok()) [[unlikely]]

@@ -1,6 +1,6 @@
-// Rings without a publisher around them: the bus's hot path alone.
+// Rings without a publisher: only the hot path of the bus.
 //
-// Thread safety: as RingFile and RingMap. A ring's name goes when the ring does.
+// Thread safety: as RingFile and RingMap. The name of a ring is removed with the ring.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace lapwing::bench {
 
-// What both processes know of a ring before it exists.
+// The parameters of a ring that both processes need before it exists.
 struct RingName {
   std::string directory;
   Id128 session_id;
@@ -47,7 +47,7 @@ class WrittenRing {
     store_record(writer_, n, record);
     writer_.move_head(n);
   }
-  // A record whose size the compiler knows.
+  // Publishes a record whose size is known at compile time.
   template <typename Record>
   void publish(Sequence n, const Record& record) {
     writer_.store<sizeof(Record)>(n, reinterpret_cast<const std::byte*>(&record));
@@ -76,7 +76,7 @@ class ReadRing {
       : map_(value_or_fail(RingMap::attach(name.path()))), reader_(map_) {}
 
   const RingReader& reader() const { return reader_; }
-  // Open from record 1 on, for as long as this lives.
+  // A read path from record 1, valid as long as this object.
   detail::ReadPath path() const {
     detail::ReadPath path;
     path.slots = reader_.slots();

@@ -1,5 +1,5 @@
-// The single operations of a bus and of a channel by the C interface, as operations.h has them by
-// C++.
+// The single operations of a bus and of a channel through the C interface, corresponding to
+// operations.h.
 //
 // Thread safety: one thread.
 #pragma once
@@ -49,7 +49,7 @@ class CBusBench {
   CBusBench& operator=(const CBusBench&) = delete;
   ~CBusBench() {
     lapwing_subscriber_destroy(&subscriber_);
-    // A destroy alone lets a thread go on with the close, and the directory goes meanwhile.
+    // Destroying without closing would let a thread close later, when the directory may be gone.
     must(lapwing_publisher_close(publisher_, LAPWING_FOREVER, nullptr));
     lapwing_publisher_destroy(&publisher_);
   }
@@ -88,7 +88,7 @@ class CBusBench {
   std::vector<std::byte> record_;
 };
 
-// Both ends of a channel. Fill it, then take from it; or drain it, then send.
+// Both ends of a channel. Either fill it, then receive; or drain it, then send.
 class CChannelBench {
  public:
   static constexpr std::size_t kRefillMessages = ChannelBench::kRefillMessages;

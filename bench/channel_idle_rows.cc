@@ -1,4 +1,4 @@
-// What an idle channel costs, and what it costs to wake its consumer up.
+// The cost of an idle channel, and of waking its consumer.
 #include <atomic>
 #include <cstring>
 #include <vector>
@@ -15,19 +15,20 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kWakes = 100;
-constexpr std::size_t kFrameBytes = 50'000'000;  // of a camera, say
+constexpr std::size_t kFrameBytes = 50'000'000;  // for example of a camera
 constexpr int kMembarriers = 101;
 
-// The consumer's side of the bed; n-th sleep by n-th sleep.
+// The consumer's data. The two counters count its sleeps and wake-ups.
 struct alignas(kWordStride) Bed {
   alignas(kWordStride) std::atomic<std::uint64_t> bedtimes{0};
   alignas(kWordStride) std::atomic<std::uint64_t> risings{0};
   std::uint64_t woken_ns = 0;
-  bool slept = false;  // false: the message was there before it had fallen asleep
+  bool slept = false;  // false: the message arrived before it slept
   double membarrier_ns = 0;
 };
 
-// While the other process runs on the other core, as it does when a consumer goes to sleep.
+// Measured while the other process runs on the other core, as it does when a consumer goes to
+// sleep.
 double median_membarrier_ns() {
   std::vector<double> durations;
   for (int i = 0; i < kMembarriers; ++i) {
@@ -38,7 +39,7 @@ double median_membarrier_ns() {
   return median_of(durations);
 }
 
-// Until the producer closes.
+// Runs until the producer closes.
 void sleep_and_wake(ChannelConsumer& in, std::size_t bytes, Bed& bed) {
   bed.membarrier_ns = median_membarrier_ns();
   for (std::uint64_t n = 1;; ++n) {
@@ -95,7 +96,7 @@ Woken wake_consumer(const Setting& setting, Placement placement, std::size_t byt
   return {median_of(durations), bed->membarrier_ns};
 }
 
-// The floor: the waker writes as much while the other one sleeps.
+// The floor: the waker writes as many bytes while the other process sleeps.
 double bare_wake_ns(Placement placement, std::size_t bytes, std::size_t wakes) {
   const SharedMemory memory(bytes);
   std::uint64_t n = 0;
@@ -127,8 +128,8 @@ void idle_as_producer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShar
   });
 }
 
-// A consumer that waits for a message and a producer that waits for room. The other ends of both
-// channels are with this process, which does nothing.
+// A consumer that waits for a message, and a producer that waits for room. The other ends of both
+// channels belong to this process, which does nothing.
 Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle_ns) {
   ChannelPlace empty(setting);
   ChannelPlace full(setting);

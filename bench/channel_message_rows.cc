@@ -1,4 +1,4 @@
-// Small messages one way, as many as can be: one by one, and in batches.
+// Small messages one way at the maximum rate: one by one, and in batches.
 #include <atomic>
 #include <cstring>
 #include <vector>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kMessages = 8'000'000;
 constexpr std::size_t kBatchMessages = 32;   // staged together
-constexpr std::size_t kTakenMessages = 256;  // at most, in one peek_batch
+constexpr std::size_t kTakenMessages = 256;  // maximum per peek_batch
 
-// What the consumer saw, handed back through shared memory.
+// The consumer's results, returned through shared memory.
 struct Arrived {
   double messages_per_second = 0;
   std::uint64_t damaged = 0;
@@ -35,8 +35,8 @@ std::uint64_t differences(std::span<const std::byte> payload, std::uint64_t n) {
   return found;
 }
 
-// Takes `total` messages with take(n), which returns how many it took from the n-th on, and times
-// those after the first lap.
+// Receives `total` messages with take(n), which returns how many it took from the n-th on. Times
+// all messages after the first lap.
 template <typename Take>
 void receive(std::size_t total, Arrived& arrived, Take&& take) {
   std::size_t n = 0;
@@ -92,7 +92,7 @@ void send_batches(ChannelProducer& out, std::size_t total) {
   }
 }
 
-// One way of sending and receiving.
+// One pair of functions for sending and receiving.
 struct Manner {
   void (*send)(ChannelProducer& out, std::size_t total);
   void (*receive)(ChannelConsumer& in, std::size_t total, Arrived& arrived);

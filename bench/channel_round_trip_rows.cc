@@ -1,4 +1,4 @@
-// Round trips over two channels: a message there, a message back, both consumers busy.
+// Round trips over two channels: one message in each direction, with both consumers busy.
 #include <cstring>
 
 #include "bench/bench_channel.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kRoundTrips = 320'000;
 
-// What is sent: the number of the round trip, in every word.
+// The message: every word is the number of the round trip.
 struct Ball {
   std::uint64_t words[kMessageWords];
 
@@ -27,7 +27,7 @@ void check(const Ball& ball, std::uint64_t n) {
   if (ball.words[0] != n || ball.words[kMessageWords - 1] != n) fail("a round trip broke");
 }
 
-// The frame protocol and nothing else: no socket, no waiting, no end of a connection to look for.
+// Only the frame protocol: without socket, waiting and detection of a closed connection.
 class BareFrames {
  public:
   BareFrames() : memory_(kChannelHeaderBytes + kChannelCapacity) {
@@ -96,7 +96,7 @@ double frames_round_trip_ns(const Setting&, Placement placement, std::size_t rou
   return median;
 }
 
-// Two channels as a user has them.
+// Two channels with the public interface.
 void put(ChannelProducer& out, const Ball& ball) {
   const auto claim = out.claim(kMessageBytes);
   ok_or_fail(claim, out);
@@ -155,7 +155,7 @@ double call_round_trip_ns(const Setting& setting, Placement placement, std::size
       ok_or_fail(in, duplex);
       ok_or_fail(duplex.reply(in->call, in->payload, in->type), duplex);
     }
-    // The reply is read before the client closes; until then this side stays.
+    // The client closes after reading the reply. Until then this side stays open.
     if (duplex.next().error() != Errc::kClosed) fail("a call too many");
   });
   pin_to_core(placement.first);
@@ -186,7 +186,7 @@ RowSpec spec_of(const Setting& setting, const char* name, const char* what) {
   return spec;
 }
 
-// `beside` is another way to do the same, which the row shows too.
+// `beside` is an alternative that the row also shows.
 RowResult run(const Setting& setting, const RowSpec& spec, RoundTrip round_trip,
               const char* beside_name, RoundTrip beside) {
   if (!has_two_cores()) return skip_row(spec, "needs two cores");

@@ -1,5 +1,4 @@
-// Messages of 64 bytes to 4 MiB with every byte written and read, beside Unix sockets that carry
-// the same.
+// Messages of 64 bytes to 4 MiB, with every byte written and read, compared with Unix sockets.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,9 +13,9 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr std::size_t kBytes = std::size_t{1} << 30;  // sent in a run
+constexpr std::size_t kBytes = std::size_t{1} << 30;  // per run
 constexpr std::size_t kMessagesMin = 50;
-constexpr std::size_t kSocketMessagesMax = 400'000;  // a system call each
+constexpr std::size_t kSocketMessagesMax = 400'000;  // each costs a system call
 
 struct Arrived {
   double bytes_per_second = 0;
@@ -31,7 +30,7 @@ void write(std::byte* payload, std::size_t bytes, std::uint64_t n) {
   }
 }
 
-// 0 if that is what arrived.
+// Returns 0 if this is the message that arrived.
 std::uint64_t read(const std::byte* payload, std::size_t bytes, std::uint64_t n) {
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at < bytes; at += 8) {
@@ -43,7 +42,7 @@ std::uint64_t read(const std::byte* payload, std::size_t bytes, std::uint64_t n)
   return sum - (words * n + words * (words - 1) / 2);
 }
 
-// What is sent in a run, after as much as the channel holds.
+// The messages of a run, after a warm-up that fills the channel.
 struct Load {
   std::size_t message_bytes;
   std::size_t messages;
@@ -52,7 +51,7 @@ struct Load {
   std::size_t total() const { return warm_up + messages; }
 };
 
-// Takes message after message with take(n) and times those after the warm-up.
+// Receives messages with take(n), and times those after the warm-up.
 template <typename Take>
 void receive(const Load& load, Arrived& arrived, Take&& take) {
   std::size_t n = 0;
@@ -65,7 +64,7 @@ void receive(const Load& load, Arrived& arrived, Take&& take) {
   arrived.damaged = damaged;
 }
 
-// As a user gets it, but for a capacity that takes the message.
+// The defaults for users, except a capacity that fits the message.
 ChannelOptions options_for(std::size_t message_bytes) {
   ChannelOptions options;
   options.message_bytes_max = static_cast<std::uint32_t>(message_bytes);

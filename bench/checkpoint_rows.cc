@@ -1,4 +1,4 @@
-// What a checkpoint costs whoever joins late.
+// The cost of loading a checkpoint for a late joiner.
 #include <unistd.h>
 
 #include <cstdint>
@@ -24,10 +24,10 @@ namespace {
 constexpr std::uint64_t kPairs = 100'000'000;
 constexpr std::uint64_t kPairsQuick = 1'000'000;
 constexpr std::uint64_t kPairsPerAppend = 4096;
-constexpr std::size_t kCatBytes = 128 * 1024;  // what GNU cat reads at a time
+constexpr std::size_t kCatBytes = 128 * 1024;  // read size of GNU cat
 constexpr Sequence kAsOf = 1;
 
-// A checkpoint of so many pairs, in the page cache.
+// A checkpoint with the given number of pairs, in the page cache.
 class PairsFile {
  public:
   PairsFile(const Setting& setting, std::uint64_t pairs) : directory_(setting.disk_directory) {
@@ -55,7 +55,7 @@ class PairsFile {
   double write_seconds() const { return write_seconds_; }
   std::string path() const { return checkpoint_path(directory_.path(), kAsOf); }
 
-  // As `cat FILE > /dev/null`; returns the bytes that were read.
+  // Does the same as `cat FILE > /dev/null`. Returns the number of bytes read.
   std::uint64_t cat() {
     PosixDisk disk;
     const OpenFile file(disk, value_or_fail(disk.open(path(), {OpenMode::kRead})));
@@ -74,7 +74,7 @@ class PairsFile {
   double bytes_ = 0;
 };
 
-// Loads by pread, as one who may not map the file.
+// Loads by pread, like a process that may not map the file.
 class CopyingDisk : public PosixDisk {
  public:
   std::optional<Pages> map_finished(FileHandle) override { return std::nullopt; }
@@ -84,7 +84,7 @@ double gigabytes_per_second(double bytes, std::uint64_t ns) {
   return bytes / static_cast<double>(ns);
 }
 
-// How long `load` takes to verify and expose all entries, and how long they take to be given back.
+// Time to verify and expose all entries with `load`, and time to release them.
 struct LoadTimes {
   std::uint64_t load_ns = 0;
   std::uint64_t release_ns = 0;

@@ -22,22 +22,22 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::uint64_t kStrangerSlots = kCapacity;
-// Twice as long as it takes, so that subscribers and strangers are replaced equally often: of 64
-// that share a core, a member that parks is asked to leave some 60 ms before it is woken to hear of
-// it.
+// Twice the time that a replacement needs, so that subscribers and strangers are replaced equally
+// often. When 64 members share a core, a parked member wakes up some 60 ms after it was asked to
+// leave.
 constexpr std::uint64_t kKillIntervalNs = 20'000'000;
 constexpr std::uint64_t kSwapIntervalNs = 100'000'000;
-constexpr std::uint64_t kNeverNs = 1'000'000'000'000'000'000;  // in thirty years
+constexpr std::uint64_t kNeverNs = 1'000'000'000'000'000'000;  // about thirty years
 constexpr std::size_t kReadRecords = 256;
 constexpr double kReplacedRatioMax = 1.25;
 constexpr double kReplacedByChance = 10;
 
-// What strangers park on, and what they read.
+// The word on which strangers park, and the memory that they read.
 struct Elsewhere {
   Shared<std::uint32_t> bell;
   SharedMemory slots{kStrangerSlots * kSlotBytes};
 
-  // Every page at once, as a subscriber maps its ring (and as it does not before Linux 5.14).
+  // Maps every page at once, as a subscriber maps its ring (before Linux 5.14 neither does).
   void map() const { madvise(slots.data(), kStrangerSlots * kSlotBytes, MADV_POPULATE_READ); }
 
   void wake_all() const {
@@ -46,7 +46,7 @@ struct Elsewhere {
   }
 };
 
-// A turn of waiting as os/waiter.cc takes it, on a word of the strangers' own.
+// Waits as os/waiter.cc does, but on a word of the strangers.
 class StrangerWaiter {
  public:
   explicit StrangerWaiter(WaitStrategy strategy) : strategy_(strategy) {}
@@ -87,7 +87,7 @@ void stand_by(const Elsewhere& elsewhere, const CrowdSpec& spec, Leaving&& leavi
   }
 }
 
-// `count` records that have just been read, the first of them `first`.
+// Checks `count` records that have just been read, starting with `first`.
 void look_at(const std::byte* rows, std::size_t count, Sequence first, CrowdSight& sight) {
   std::uint64_t now = ticks_after_reads();
   for (std::size_t i = 0; i < count; ++i) {
@@ -147,8 +147,8 @@ void Crowd::subscribe(const CrowdSpec& spec, Board& board, std::size_t member) {
   }
 }
 
-// The leader's only work beside being there is what the treatment asks for: waking strangers as a
-// service thread wakes subscribers, or killing a member and making another.
+// The leader creates the members. Afterwards it only does what the treatment requires: waking
+// strangers as a service thread wakes subscribers, or replacing members.
 void Crowd::lead(const CrowdSpec& spec, Board& board) {
   const Elsewhere elsewhere;
   const auto make_member = [&](std::size_t member) {

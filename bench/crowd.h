@@ -1,8 +1,8 @@
-// A crowd of processes beside a publisher: its own parked subscribers, or strangers that do as much
-// of the same to other memory; left alone, stopped, or being replaced all the time.
+// A crowd of processes beside a publisher: its own subscribers, or strangers that do the same
+// amount of similar work on other memory. They are left parked, stopped, or continuously replaced.
 //
-// Thread safety: one thread. Everything runs on the given cores, in children of a child, and is
-// gone when the Crowd is.
+// Thread safety: one thread. All processes run on the given cores as children of a child, and end
+// with the Crowd.
 #pragma once
 
 #include <array>
@@ -18,43 +18,42 @@
 
 namespace lapwing::bench {
 
-inline constexpr std::size_t kCrowdSize = 64;  // at most
+inline constexpr std::size_t kCrowdSize = 64;  // maximum
 inline constexpr std::size_t kCrowdSizeQuick = 4;
 inline constexpr std::uint64_t kCatchUpNsMax = 5'000'000'000;
 
 enum class Members {
-  kSubscribers,  // waiting on the bus, reading whatever comes
-  kStrangers,    // waiting on a word of their own, woken as often, copying as much of a ring of
-                 // theirs
+  kSubscribers,  // wait on the bus and read all records
+  kStrangers,    // wait on their own word, are woken as often, and copy as much of their own ring
 };
 enum class Treatment {
   kParked,   // left alone
   kStopped,  // SIGSTOP
-  kKilled,   // SIGKILL, one after the other, and another one comes
-  kSwapped,  // the same, but it is asked to leave, and closes what it has open
+  kKilled,   // SIGKILL one after another, each replaced by a new one
+  kSwapped,  // the same, but asked to leave, so that they close properly
 };
 constexpr bool replaces_members(Treatment treatment) {
   return treatment == Treatment::kKilled || treatment == Treatment::kSwapped;
 }
 
-// Whether one crowd had as many members replaced as the other: at most a quarter more, and ten that
-// a short row may have by chance.
+// True if about as many members were replaced in both crowds: at most a quarter more, plus ten that
+// may be chance in a short row.
 bool replaced_alike(double one, double other);
 
 struct CrowdSpec {
   std::size_t size;
   Members members;
   Treatment treatment;
-  std::vector<int> cores;     // in turn; the first one's leader treats them
+  std::vector<int> cores;     // used in turn; the leader runs on the first one
   std::string directory;      // of the bus
-  double records_per_second;  // that the bus publishes
+  double records_per_second;  // rate of the bus
   WaitStrategy wait = WaitStrategy::kPark;
-  bool timed = false;  // records are StampedRecord: subscribers check them and keep their ages
+  bool timed = false;  // records are StampedRecord; subscribers check them and keep their ages
 };
 
-// What timed subscribers saw so far.
+// The results of timed subscribers so far.
 struct CrowdSight {
-  FineHistogram ages_ns;  // from when each record was due until it was read in full
+  FineHistogram ages_ns;  // from when each record was due until it was read completely
   std::uint64_t received = 0;
   std::uint64_t lost = 0;  // reported as gaps
   std::uint64_t torn = 0;
@@ -63,26 +62,26 @@ struct CrowdSight {
 
 class Crowd {
  public:
-  // Make it before the publisher of `spec.directory` is opened.
+  // Construct it before the publisher of `spec.directory` is opened.
   explicit Crowd(const CrowdSpec& spec);
-  // Returns when all members are there and treated.
+  // Returns when all members are running and treated.
   void await_members() const;
-  // Members that were killed or left so far, and whose place was taken.
+  // The number of members that were killed or left and have been replaced.
   std::uint64_t replaced() const { return board_->replaced; }
-  // For a timed crowd: returns when every member has got or reported `records`, or after
-  // kCatchUpNsMax; then what they saw, all together.
+  // For a timed crowd: waits until every member has received or reported `records`, at most
+  // kCatchUpNsMax. Returns the combined results.
   CrowdSight await_records(std::uint64_t records) const;
 
  private:
-  // Each member writes its own, the maker reads.
+  // Each member writes its own seat, and the creator reads it.
   struct Seat {
-    std::atomic<std::uint64_t> settled{0};  // records got or reported lost
+    std::atomic<std::uint64_t> settled{0};  // records received or reported lost
     CrowdSight sight;
   };
   struct Board {
     std::atomic<std::size_t> present{0};
     std::atomic<int> treated{0};
-    std::atomic<std::size_t> leaving{kNobody};  // the member that is asked to leave
+    std::atomic<std::size_t> leaving{kNobody};  // the member that should leave
     std::atomic<std::uint64_t> replaced{0};
     std::array<Seat, kCrowdSize> seats;
   };

@@ -1,5 +1,6 @@
-// Does the publish path feel its subscribers? Publishes slower than 10 us, with 64 subscribers that
-// are parked, stopped, killed or swapped in a loop, against 64 strangers that are treated alike.
+// The effect of subscribers on the publish path. Counts publishes slower than 10 us with 64
+// subscribers that are parked, stopped, killed or swapped, compared with 64 strangers that are
+// treated alike.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ constexpr double kSlowNs = 10'000;
 
 struct Block {
   double slow;      // publishes slower than kSlowNs, per million
-  double replaced;  // members meanwhile
+  double replaced;  // members replaced meanwhile
 };
 
 Block publish_block(const Setting& setting, Members members, Treatment treatment) {
@@ -70,7 +71,7 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
   double subscribers_replaced = 0;
   double strangers_replaced = 0;
   for (int block = 0; block < setting.trials(kBlocks); ++block) {
-    // Whoever comes first in one block comes second in the next.
+    // Alternate the order between blocks.
     const Members first = block % 2 == 0 ? Members::kSubscribers : Members::kStrangers;
     const Members second = block % 2 == 0 ? Members::kStrangers : Members::kSubscribers;
     Block subscribers = publish_block(setting, first, treatment);
@@ -86,7 +87,7 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
     }
     subscribers_replaced += subscribers.replaced;
     strangers_replaced += strangers.replaced;
-    // One more on both sides: a block without a slow publish has a ratio too.
+    // One is added on both sides, so that a block without a slow publish has a ratio.
     trial.ratio = (trial.measurement.figure + 1) / (trial.floor + 1);
     differences.push_back(trial.measurement.figure - trial.floor);
     result.trials.push_back(std::move(trial));

@@ -10,7 +10,7 @@ TEST_CASE("Crowds are alike if as many of one were replaced as of the other") {
   CHECK(replaced_alike(500, 500));
   CHECK(replaced_alike(500, 600));
   CHECK(replaced_alike(600, 500));
-  CHECK(replaced_alike(0, 10));  // of a short row
+  CHECK(replaced_alike(0, 10));  // in a short row
   CHECK_FALSE(replaced_alike(0, 11));
   CHECK_FALSE(replaced_alike(150, 1000));
   CHECK_FALSE(replaced_alike(1000, 150));

@@ -1,7 +1,7 @@
 // lapwing_bench: measures the rows of the table and prints them, as text or JSON.
 //
-// Exit code 0 when every row that could be measured was, whatever the budgets say; 1 when a promise
-// was broken (a torn record) or a row could not be set up; 2 for wrong usage.
+// Exit code: 0 if every possible row was measured, regardless of the budgets. 1 if a promise was
+// broken (a torn record) or a row could not be set up. 2 for wrong usage.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
@@ -83,7 +83,7 @@ int run_rows(const Arguments& arguments, const std::vector<const Row*>& rows) {
 
 int run(int argc, char** argv) {
   Arguments arguments;
-  straight_placement();  // asks for the cores before anything is pinned
+  straight_placement();  // determines the cores before any thread is pinned
   if (const int exit_code = parse(argc, argv, arguments); exit_code >= 0) return exit_code;
   if (arguments.probe) {
     std::printf("%s\n", to_json_line(probe()).c_str());

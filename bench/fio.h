@@ -1,6 +1,6 @@
-// The fio program as a floor: how fast this file system takes a sequential direct write.
+// The fio program as a floor: the rate of sequential direct writes on this file system.
 //
-// Thread safety: one thread; runs fio as a process of its own and waits for it.
+// Thread safety: one thread. Runs fio as a separate process and waits for it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace lapwing::bench {
 
-// Where fio is, or nothing if it is not installed.
+// The path of fio, or nullopt if it is not installed.
 std::optional<std::string> find_fio();
 
-// Bytes a second of one sequential direct write of `bytes` below `directory`. Fails the benchmark,
-// with fio's own words, if fio fails.
+// Bytes per second of one sequential direct write of `bytes` below `directory`. If fio fails, fails
+// the benchmark with fio's message.
 double fio_write_per_second(const std::string& fio, const std::string& directory,
                             std::uint64_t bytes);
 

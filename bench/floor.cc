@@ -17,13 +17,13 @@ namespace {
 constexpr std::uint64_t kLineWarmUp = 10'000;
 constexpr std::uint64_t kWakeSpacingNs = 200'000;
 constexpr std::uint64_t kSleepNsMax = 10'000'000'000;
-constexpr std::size_t kCopyBlockRecords = 4096;  // timed together: a preemption spoils one block
+constexpr std::size_t kCopyBlockRecords = 4096;  // timed together: a preemption affects one block
 
 void await(const Line& line, std::uint64_t n) {
   spin_until([&] { return is_sent(line, n); });
 }
 
-// Round trips over two rings of `lines` lines each; one line each is the floor called line.
+// Round trips over two rings of `lines` lines each. With one line each, this is the floor `line`.
 double ping_pong_ns(Placement placement, std::uint64_t lines, std::uint64_t warm_up,
                     std::size_t round_trips, Rhythm rhythm) {
   const Lines ping(lines);
@@ -70,7 +70,7 @@ double copy_ns(Placement placement, std::uint64_t slots, std::size_t record_byte
   for (std::size_t block = 0; block < records / kCopyBlockRecords; ++block) {
     const std::uint64_t start = ticks();
     copy_block();
-    // The compiler may not know that nobody reads the copy.
+    // The compiler must not assume that the copy is unused.
     asm volatile("" ::"r"(memory.data()) : "memory");
     blocks.add(ticks() - start);
   }
@@ -98,7 +98,7 @@ double copy_out_ns(Placement placement, std::uint64_t slots, std::size_t record_
 double stream_per_second(Placement placement, std::uint64_t lines, std::size_t count) {
   const Lines ring(lines);
   const Headway headway(lines);
-  const Shared<SharedWord> elapsed_ns;  // from the first line to the last
+  const Shared<SharedWord> elapsed_ns;  // from the first to the last line
   const std::uint64_t total = lines + count;
   Child reader(placement.second, [&] {
     std::uint64_t start_ns = 0;
@@ -135,8 +135,8 @@ void let_sleep() {
 double wake_ns(Placement placement, std::size_t wakes, const std::function<void()>& work) {
   struct Bed {
     alignas(kWordStride) std::uint32_t futex_word = 0;
-    SharedWord bedtimes;  // how often the sleeper went to sleep
-    SharedWord calls;     // how often it was to wake up: a sleep that ends without one goes on
+    SharedWord bedtimes;  // number of sleeps
+    SharedWord calls;     // requested wake-ups; a sleep that ends without one continues
     SharedWord woken_ns;
     SharedWord wakes;
   };
@@ -163,7 +163,7 @@ double wake_ns(Placement placement, std::size_t wakes, const std::function<void(
     std::uint64_t start_ns = 0;
     bool woken = false;
     const auto awake = [&] { return bed->wakes.value.load(std::memory_order_acquire) == n; };
-    spin_until([&] {  // nobody woken: it has not fallen asleep yet, or has just woken up by itself
+    spin_until([&] {  // none woken: the sleeper is not asleep yet, or has just woken up
       start_ns = monotonic_ns();
       woken = futex_wake_all(&bed->futex_word) == 1;
       return woken || awake();

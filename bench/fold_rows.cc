@@ -1,4 +1,5 @@
-// What a record costs whoever folds it: an order book, the orders alone, the last of each key.
+// The cost of folding a record into an order book, into orders only, or into the latest value of
+// each key.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -26,7 +27,7 @@ constexpr std::uint64_t kPairKeys = std::uint64_t{1} << 20;  // more than a proc
 constexpr std::uint64_t kPairKeysQuick = std::uint64_t{1} << 12;
 constexpr int kPairPasses = 4;
 
-// The fold `orders` as one would write it down first: what is left of each order, and nothing else.
+// A simple version of the fold `orders`: only the remaining size of each order.
 class PlainOrders {
  public:
   void apply(const dbn::MboMsg& record) {
@@ -61,8 +62,8 @@ class PlainOrders {
   std::unordered_map<std::uint64_t, dbn::MboMsg> orders_;
 };
 
-// The book as one would write it down first: which orders rest and what each price holds. Without
-// queues, staleness, a digest, or any doubt about the feed.
+// A simple order book: the resting orders and the size at each price, without queues, staleness, a
+// digest, or checks of the feed.
 class PlainBook {
  public:
   void apply(const dbn::MboMsg& record) {
@@ -135,8 +136,8 @@ dbn::MboMsg clear_of(const dbn::MboMsg& record) {
   return clear;
 }
 
-// Nanoseconds for each record, a clear before each pass. `apply` takes a record and returns what it
-// sees then: the touch, as a strategy would, or how much rests.
+// Nanoseconds per record, with a clear before each pass. `apply` takes a record and returns what a
+// strategy would use then: the best prices, or the number of resting orders.
 template <typename Apply>
 double pass_ns(const std::vector<dbn::MboMsg>& records, int passes, Apply&& apply) {
   const dbn::MboMsg clear = clear_of(records.front());
@@ -196,7 +197,7 @@ double fold_orders_ns(const std::vector<dbn::MboMsg>& records, int passes) {
   });
 }
 
-// Every key, and every key again, in an order without locality.
+// Applies every key several times, in an order without locality.
 template <typename Apply>
 double pairs_ns(std::uint64_t keys, Apply&& apply) {
   std::vector<kv16::Record> pairs(keys);
@@ -238,7 +239,7 @@ RowSpec fold_spec(const Setting& setting, const char* name, const char* what) {
   return spec;
 }
 
-// `plain` and `subject` return nanoseconds for each record.
+// `plain` and `subject` return nanoseconds per record.
 template <typename Plain, typename Subject>
 RowResult measure_fold(const RowSpec& spec, const Plain& plain, const Subject& subject) {
   return measure_row(
@@ -258,7 +259,7 @@ RowResult measure_fold(const RowSpec& spec, const Plain& plain, const Subject& s
 
 using FeedFold = double (*)(const std::vector<dbn::MboMsg>& records, int passes);
 
-// Over the real feed.
+// Measures with the real feed.
 RowResult measure_feed_fold(const Setting& setting, const RowSpec& spec, FeedFold plain,
                             FeedFold subject) {
   const std::optional<std::vector<dbn::MboMsg>> records = recorded_orders();

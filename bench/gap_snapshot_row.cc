@@ -1,4 +1,4 @@
-// How long a lapped subscriber with a book takes to be right again by OnGap::kSnapshot.
+// The time until a lapped subscriber with a book is live again with OnGap::kSnapshot.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,7 +19,7 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::uint64_t kOrders = 10'000;
-constexpr std::uint64_t kAfterCheckpoint = 1000;  // records that are newer than it
+constexpr std::uint64_t kAfterCheckpoint = 1000;  // records after the checkpoint
 constexpr std::uint32_t kBehindRecords = 1000;
 
 dbn::MboMsg order(std::uint64_t id, dbn::Action action, std::uint64_t n) {
@@ -35,7 +35,7 @@ dbn::MboMsg order(std::uint64_t id, dbn::Action action, std::uint64_t n) {
   return record;
 }
 
-// A bus with kOrders resting orders, which then change one after the other; and their state.
+// A bus with kOrders resting orders, which then change one after another, and their state.
 class Market {
  public:
   Market(const Setting& setting, const std::string& directory)
@@ -91,14 +91,14 @@ Item take_next(Subscriber& subscriber, OrderBooks& books) {
   return *item;
 }
 
-// Until the subscriber says so; the books hold everything before it.
+// Reads until an event of `kind`. Then the books contain everything before it.
 void take_until(Subscriber& subscriber, OrderBooks& books, EventKind kind) {
   while (!take_next(subscriber, books).is(kind)) continue;
 }
 
 Measurement recover(const Setting& setting, Placement placement) {
   const PrivateDirectory directory(setting.disk_directory);
-  pin_to_core(placement.second);  // the threads of the library
+  pin_to_core(placement.second);  // for the threads of the library
   Market market(setting, directory.path());
   pin_to_core(placement.first);
   SubscriberOptions options = subscriber_options(directory.path(), WaitStrategy::kBusy);
@@ -117,14 +117,14 @@ Measurement recover(const Setting& setting, Placement placement) {
   Measurement measurement;
   measurement.figure = ms_between(start, ticks());
 
-  // Near the head is live, and what is left is no part of the figure.
+  // kLive comes close to the head. Reading the remaining records is not part of the figure.
   while (books.sequence() < market.head()) take_next(subscriber, books);
   if (subscriber.counters().in_state == 0) measurement.fault = "no state was loaded";
   if (books.digest() != market.digest()) measurement.fault = "the books are not those of the bus";
   return measurement;
 }
 
-// The floor: as many orders put into a book that is empty.
+// The floor: the same number of orders added to an empty book.
 double fill_book_ms(Placement placement) {
   pin_to_core(placement.first);
   OrderBooks books({.orders = kOrders, .levels = kOrders});

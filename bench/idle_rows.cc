@@ -1,4 +1,4 @@
-// What costs nothing when nothing happens, and what a wake-up costs when something does.
+// The cost of idle buses, and of wake-ups.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -29,12 +29,12 @@ struct IdleShares {
   double bare_percent = 0;
 };
 
-// An idle publisher has nothing to do in its publishing thread either: it sleeps in the kernel.
+// While idle, the publishing thread has nothing to do: it sleeps in the kernel.
 void idle_as_publisher(const Setting& setting, Placement placement, const std::string& directory,
                        std::uint64_t idle_ns, IdleShares& shares) {
   const auto publisher = open_publisher(setting, placement, directory, Journal::kSynced);
   const std::byte record[kRecordBytes] = {};
-  publish_or_fail(*publisher, record);  // so that it has worked before it idles
+  publish_or_fail(*publisher, record);  // so that it has worked before it is idle
   spin_until([&] { return shares.ready == 1; });
   const std::uint32_t never = 0;
   shares.publisher_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {

@@ -1,6 +1,6 @@
-// What a process that waits takes of a core.
+// The processor time of a waiting process.
 //
-// Thread safety: one thread; the time of all threads of the process counts.
+// Thread safety: one thread. The times of all threads of the process are included.
 #pragma once
 
 #include <sys/resource.h>
@@ -16,7 +16,7 @@ namespace lapwing::bench {
 inline constexpr std::uint64_t kIdleNs = 30'000'000'000;
 inline constexpr std::uint64_t kIdleNsQuick = 300'000'000;
 inline constexpr double kIdlePercentMax = 0.1;
-inline constexpr std::uint64_t kSettleNs = 1'000'000'000;  // start-up is not idling
+inline constexpr std::uint64_t kSettleNs = 1'000'000'000;  // excludes the start-up
 
 inline std::uint64_t cpu_ns() {
   rusage usage{};
@@ -28,17 +28,16 @@ inline std::uint64_t cpu_ns() {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-// How often this thread has given its core away by itself. That is how a wait that slept is told
-// from one that found a record before it did: beside a publisher that makes up for lost time, most
-// do.
+// The number of times that this thread has given up its core voluntarily. This distinguishes a wait
+// that slept from one that found a record first, as most waits do while a publisher catches up.
 inline long sleeps_so_far() {
   rusage usage{};
   if (getrusage(RUSAGE_THREAD, &usage) != 0) fail("getrusage failed");
   return usage.ru_nvcsw;
 }
 
-// Runs `wait_until(deadline)` for a second, then for `idle_ns`; percent of a core that this whole
-// process took during the latter.
+// Runs `wait_until(deadline)` for a second, then for `idle_ns`. Returns the percentage of a core
+// that the whole process used during the latter.
 template <typename WaitUntil>
 double idle_percent(std::uint64_t idle_ns, WaitUntil&& wait_until) {
   wait_until(monotonic_ns() + std::min(kSettleNs, idle_ns));
@@ -49,7 +48,7 @@ double idle_percent(std::uint64_t idle_ns, WaitUntil&& wait_until) {
          static_cast<double>(monotonic_ns() - start);
 }
 
-// What the machine charges for a sleeper that wakes up every `sleep_ns`.
+// The cost of a process that only wakes up every `sleep_ns`.
 inline double bare_sleeper_percent(std::uint64_t idle_ns, std::uint64_t sleep_ns) {
   const std::uint32_t never = 0;
   return idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {

@@ -1,8 +1,8 @@
-// lapwing_instructions OPERATION RECORDS: does one operation of the hot path for that many records
-// inside lapwing_measured(), and everything else outside of it, so that callgrind can count the one
-// without the other. bench/instructions.sh runs it. Without arguments: prints the operations.
-// With --compiler: what made this program, which is what counts can be compared with.
-// With --records-a-call OPERATION: how many records one call of it is for.
+// lapwing_instructions OPERATION RECORDS: performs one operation of the hot path for that many
+// records inside lapwing_measured(), and everything else outside, so that callgrind counts only the
+// operation. bench/instructions.sh runs it. Without arguments, prints the operations. With
+// --compiler, prints the compiler of this program, because counts are only comparable for the same
+// compiler. With --records-a-call OPERATION, prints the number of records per call.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,15 +13,15 @@
 namespace lapwing::bench {
 namespace {
 
-// Does the operation, which returns the records it was for, as often as it takes: a loop of the
-// caller's, into which its compiler puts what it can. Callgrind finds it by its name. The loop is
-// counted too; the operation `nothing` says what it costs.
+// Calls the operation, which returns its number of records, until all records are done. The loop is
+// compiled in the caller, so the compiler can optimize across it. Callgrind finds it by its name.
+// The loop is counted as well; the operation `nothing` shows its cost.
 template <typename Operation>
 [[gnu::noinline, gnu::flatten]] void lapwing_measured(const Operation& operation,
                                                       std::size_t records) {
   for (std::size_t done = 0; done < records;) {
     done += operation();
-    asm volatile("" ::: "memory");  // the next one begins with what is in memory
+    asm volatile("" ::: "memory");  // the next call starts from memory
   }
 }
 
@@ -54,7 +54,7 @@ void count_try_read(std::size_t records) {
 
 template <typename Bus, typename Publish>
 void count_publishing(std::size_t records, Bus&& bench, Publish&& publish) {
-  publish(bench);  // the first one wakes the service thread
+  publish(bench);  // the first publish wakes the service thread
   lapwing_measured(
       [&] {
         publish(bench);
@@ -120,7 +120,7 @@ void count_read(std::size_t records) {
   count_taking(records, [](BusBench& bench) { return bench.read(); });
 }
 
-// `send` sends into half a channel that is empty; returns for how many messages it did.
+// `send` sends into an empty half of a channel and returns the number of messages.
 template <typename Channel = ChannelBench, typename Send>
 void count_sending(std::size_t messages, Send&& send) {
   Channel bench;
@@ -220,7 +220,7 @@ constexpr Counted kCounted[] = {
     {"typed_publish", count_typed_publish<WordsRecord>},
     {"typed_publish_stamped", count_typed_publish<StampedWords>},
     {"typed_take", count_typed_take},
-    {"poll", count_take},  // take and read go by their first names: counts are kept under them
+    {"poll", count_take},  // take and read keep their old names, which the counts use
     {"poll_bytes", count_take_bytes},
     {"wait", count_wait},
     {"poll_batch", count_read, kBatchRecords},

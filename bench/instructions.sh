@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Counts the instructions of one publish, one read and the moves below them with callgrind: the same
-# on a busy machine as on an idle one, so a change of the hot path shows in a run of seconds.
+# Counts the instructions of a publish, a read and their parts with callgrind. The counts are the
+# same on a busy machine, so a change of the hot path shows in a run of a few seconds.
 #
 #   bench/instructions.sh [BUILD_DIR]            all operations; default: build/release
-#   bench/instructions.sh --check [BUILD_DIR]    those of bench/instructions.json, held against it
-#   bench/instructions.sh --update [BUILD_DIR]   counts them and writes them there
+#   bench/instructions.sh --check [BUILD_DIR]    compares with bench/instructions.json
+#   bench/instructions.sh --update [BUILD_DIR]   writes the counts to that file
 #   bench/instructions.sh --json [BUILD_DIR]     all operations, as one line of JSON
 #
-# Exit: 0 counted, and as checked in; 1 a count differs, or something failed; 2 wrong usage; 77 this
-# processor and compiler have no counts in bench/instructions.json, or valgrind is not installed.
+# Exit: 0 all counts match; 1 a count differs, or an error; 2 wrong usage; 77
+# bench/instructions.json has no counts for this processor and compiler, or valgrind is not
+# installed.
 set -euo pipefail
 
-records=16384  # a multiple of what poll takes at once
+records=16384  # a multiple of the batch size of poll
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mode=all
 case ${1-} in
@@ -32,17 +33,17 @@ command -v valgrind >/dev/null || {
   exit 77
 }
 [[ -x $program ]] || { echo "instructions: build lapwing_instructions first" >&2; exit 1; }
-# Names are enough; at clang's debug information valgrind 3.19 gives up.
+# Function names are sufficient. valgrind 3.19 fails on clang's debug information.
 objcopy --strip-debug "$program" "$scratch/lapwing_instructions"
 objcopy --strip-debug "$(ldd "$program" | awk '$1 == "liblapwing.so.1" { print $3 }')" "$scratch/liblapwing.so.1"
 program=$scratch/lapwing_instructions
 export LD_LIBRARY_PATH=$scratch
 
-# Without the parts that gcc moves elsewhere: a jump there would end the count.
+# Excludes parts that gcc moves elsewhere, because a jump there would end the count.
 mapfile -t toggles < <(nm "$program" |
   awk '$3 ~ /lapwing_measured/ && $3 !~ /\.cold/ { print "--toggle-collect=" $3 }')
 
-# Instructions inside lapwing_measured for one record.
+# Prints the instructions per record inside lapwing_measured.
 count() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null --demangle=no "${toggles[@]}" \
     "$program" "$1" "$records" 2>"$scratch/report" ||

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Holds counts of instructions against bench/instructions.json; bench/instructions.sh makes them.
+"""Compares counts of instructions from bench/instructions.sh with bench/instructions.json.
 
-    instructions_guard.py operations          names what is counted
-    instructions_guard.py known COMPILER      77 if that compiler has no counts there
-    instructions_guard.py check COMPILER      standard input: an operation and its count, each line
-    instructions_guard.py update COMPILER     the same, and writes them down
+    instructions_guard.py operations          prints the counted operations
+    instructions_guard.py known COMPILER      exits with 77 if that compiler has no counts there
+    instructions_guard.py check COMPILER      reads an operation and its count per line
+    instructions_guard.py update COMPILER     the same, and stores the counts
 
-COMPILER is what `lapwing_instructions --compiler` prints: processor, compiler, major version.
-Another compiler makes other instructions, so each has counts of its own.
+COMPILER is the output of `lapwing_instructions --compiler`: processor, compiler, major version.
+Each compiler generates different instructions, so each has its own counts.
 
-A count may differ by TOLERANCE. The same program counts the same to a hundredth of an instruction
-on any machine and under any load; one more store for each record is a whole one. Fewer
-instructions fail, too: they are to be written down, or the next change could add as many
-without being seen.
+A count may differ by TOLERANCE. The same program has the same count to a hundredth of an
+instruction on any machine and under any load; one more store per record adds a whole instruction.
+Fewer instructions are also an error: the new count must be stored, because otherwise a later change
+could add as many unnoticed.
 """
 
 import json
@@ -30,7 +30,7 @@ OPERATIONS = (
 
 
 def counts_of(lines):
-    """{operation: count}; every operation has to be there."""
+    """{operation: count}. Every operation must be present."""
     counts = {}
     for line in lines:
         operation, count = line.split()
@@ -42,7 +42,7 @@ def counts_of(lines):
 
 
 def differences(counts, expected):
-    """What is to be said about each operation that is not as written down."""
+    """Messages about operations whose count differs from the stored one."""
     found = []
     for operation in OPERATIONS:
         have, want = counts[operation], expected.get(operation)

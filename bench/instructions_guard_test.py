@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the guard over instructions see one store more, and no noise?"""
+"""Tests that the guard detects one more store, and ignores noise."""
 
 import contextlib
 import io

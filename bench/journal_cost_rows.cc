@@ -1,6 +1,5 @@
-// What a journal does to a publish under paced load: off, in memory, on disk synced every 1, 10 and
-// 100 ms, and on a disk that is slow. All over the same floor, so that they can be compared with
-// one another.
+// The effect of a journal on a publish under paced load: off, in memory, on disk synced every 1, 10
+// and 100 ms, and on a slow disk. All rows use the same floor, so that they can be compared.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -20,14 +19,14 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr std::size_t kRecords = 1'000'000;  // a second; 900 are beyond the 99.9th percentile
+constexpr std::size_t kRecords = 1'000'000;  // one second; 900 exceed the 99.9th percentile
 constexpr double kPacePerSecond = 1e6;
-constexpr std::size_t kWarmUp = kRecords / 10;  // records, not timed
+constexpr std::size_t kWarmUp = kRecords / 10;  // records that are not timed
 constexpr double kSlowNs = 10'000;
 constexpr double kFigureFraction = 0.999;
-constexpr std::size_t kLagEvery = 1000;  // records from one look at how far the journal is behind
+constexpr std::size_t kLagEvery = 1000;  // records between two checks of the lag
 
-// How many records the journal's files were behind what had been published, at most.
+// The maximum number of published records that were not yet in the journal's files.
 class JournalLag {
  public:
   explicit JournalLag(const std::string& directory)
@@ -44,8 +43,8 @@ class JournalLag {
   std::uint64_t records_max_ = 0;
 };
 
-// Durations from when a record was due until `send` of it had returned. `between` is called with
-// the record's place after that; what it takes counts for the next record only.
+// Durations from when a record was due until `send` returned. `between` is called with the record's
+// index afterwards; its time affects only the next record.
 template <typename Send, typename Between>
 Samples time_from_due(const Setting& setting, Send&& send, Between&& between) {
   const std::size_t records = setting.count(kRecords);
@@ -61,8 +60,8 @@ Samples time_from_due(const Setting& setting, Send&& send, Between&& between) {
   return samples;
 }
 
-// The floor: the same records, when they are due, copied into as much memory as the ring has. What
-// takes this machine's core away takes it away here, too.
+// The floor: copies the same records, when they are due, into as much memory as the ring has.
+// Preemptions of this core affect it in the same way.
 double copy_when_due_ns(const Setting& setting, Placement placement) {
   pin_to_core(placement.first);
   const std::uint64_t slots = capacity_for(setting);
@@ -70,7 +69,7 @@ double copy_when_due_ns(const Setting& setting, Placement placement) {
   std::uint64_t slot = 0;
   const auto copy = [&](std::span<const std::byte> record) {
     std::memcpy(memory.data() + slot * kSlotBytes, record.data(), record.size());
-    asm volatile("" ::"r"(memory.data()) : "memory");  // nobody reads the copy; keep it
+    asm volatile("" ::"r"(memory.data()) : "memory");  // prevents removal of the unused copy
     slot = (slot + 1) % slots;
   };
   Samples samples = time_from_due(setting, copy, [](std::size_t) {});

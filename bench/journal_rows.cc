@@ -1,4 +1,4 @@
-// What the journal takes and gives: sustained publish to disk, catch-up from the page cache.
+// The throughput of the journal: sustained publishing to disk, and catching up from the page cache.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -16,12 +16,12 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr std::uint64_t kSustainedBytes = std::uint64_t{2} << 30;  // of slots
+constexpr std::uint64_t kSustainedBytes = std::uint64_t{2} << 30;  // bytes of slots
 constexpr std::uint64_t kSustainedBytesQuick = std::uint64_t{16} << 20;
 constexpr std::chrono::seconds kFlushPatience{60};
 constexpr std::uint64_t kCatchUpRecords = std::uint64_t{1} << 22;  // 256 MiB of slots
 constexpr std::uint64_t kCatchUpRecordsQuick = std::uint64_t{1} << 15;
-constexpr std::size_t kReadRecords = 4096;  // into one buffer, as a late joiner reads
+constexpr std::size_t kReadRecords = 4096;  // per buffer, as a late joiner reads
 
 Measurement publish_to_disk(const Setting& setting, Placement placement, std::uint64_t bytes) {
   const PrivateDirectory directory(setting.disk_directory);
@@ -44,7 +44,7 @@ Measurement publish_to_disk(const Setting& setting, Placement placement, std::ui
   return measurement;
 }
 
-// A closed bus with a journal of `records`, its files in the page cache.
+// A closed bus with a journal of `records`, whose files are in the page cache.
 class Archive {
  public:
   Archive(const Setting& setting, std::uint64_t records)
@@ -57,11 +57,11 @@ class Archive {
     }
     journal_id_ = publisher->journal_id();
     ok_or_fail(publisher->close());
-    read_all(records);  // whatever was written around the page cache is in it now
+    read_all(records);  // loads writes that bypassed the page cache
   }
 
-  // Nanoseconds per record of reading all of it with a reader that has verified nothing yet. Over
-  // the whole: a buffer that is served from what the one before had read costs next to nothing.
+  // Nanoseconds per record to read everything with a new reader, which has verified nothing yet.
+  // Averaged over all buffers, because buffers from data that was already read are almost free.
   double read_all(std::uint64_t records) {
     PosixDisk disk;
     const auto reader =

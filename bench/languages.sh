@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# How fast each language is beside C and C++: see bench/languages/languages.py.
+# Compares the speed of each language with C, and C with C++: see bench/languages/languages.py.
 exec python3 "$(dirname "${BASH_SOURCE[0]}")/languages/languages.py" "$@"

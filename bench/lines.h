@@ -1,7 +1,7 @@
-// Bare cache lines between two processes: what the floors are made of, with no Lapwing in them.
+// Bare cache lines between two processes. The floors use them without any Lapwing code.
 //
-// Thread safety: one writer and one reader, each in a process of its own; the words are atomic.
-// Invariant: whoever keeps a Headway neither loses a line nor reads one that is being written.
+// Thread safety: one writer and one reader in separate processes; the words are atomic. Invariant:
+// users of a Headway neither lose a line nor read one that is being written.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct alignas(kLineBytes) Line {
 };
 static_assert(sizeof(Line) == kLineBytes);
 
-// A ring of lines in memory that a child shares; line n is where record n of a bus would be.
+// A ring of lines in memory shared with a child. Line n is where record n of a bus would be.
 class Lines {
  public:
   explicit Lines(std::uint64_t count) : mask_(count - 1), memory_(count * kLineBytes) {}
@@ -39,8 +39,8 @@ struct alignas(kWordStride) SharedWord {
   std::atomic<std::uint64_t> value{0};
 };
 
-// Word 0 is the line's stamp. The store is the partner of the load below: who sees n there sees all
-// that was written to the line before.
+// Word 0 is the line's stamp. The release store pairs with the acquire load below: a reader that
+// sees n also sees everything written to the line before.
 inline void send(Line& line, std::uint64_t n) {
   line.words[0].store(n, std::memory_order_release);
 }
@@ -48,24 +48,24 @@ inline bool is_sent(const Line& line, std::uint64_t n) {
   return line.words[0].load(std::memory_order_acquire) == n;
 }
 
-// Keeps the writer from overrunning the reader, for one look in an eighth of a lap: the reader is
-// never more than five eighths behind. `lines` is a power of two: a division for each line would be
-// what the floor measures.
+// Prevents the writer from overrunning the reader, with one check per eighth of a lap: the reader
+// is at most five eighths behind. `lines` is a power of two, because otherwise the floor would
+// measure a division per line.
 class Headway {
  public:
   explicit Headway(std::uint64_t lines)
       : lead_(lines / 2), await_mask_(lines / 8 - 1), took_mask_(lines / 16 - 1) {}
 
-  // Before line n is written.
+  // Call it before line n is written.
   void await(std::uint64_t n) const {
     if ((n & await_mask_) != 0) return;
     spin_until([&] { return taken_->value.load(std::memory_order_acquire) + lead_ >= n; });
   }
-  // After line n has been read.
+  // Call it after line n has been read.
   void took(std::uint64_t n) const {
     if ((n & took_mask_) == 0) taken_->value.store(n, std::memory_order_release);
   }
-  // After line n has, and `lines` up to it.
+  // Call it after the last `lines` lines up to line n have been read.
   void took(std::uint64_t n, std::uint64_t lines) const {
     const std::uint64_t passed = n & ~took_mask_;
     if (passed > n - lines) taken_->value.store(passed, std::memory_order_release);

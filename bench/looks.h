@@ -1,5 +1,5 @@
-// How often a reader looks before its record is there, and what it sees meanwhile: why a round trip
-// takes the time that it takes. Counting takes time itself, so it is done in a pass of its own.
+// Counts how often a reader polls before its record is ready, and the stamps that it sees: the
+// parts of a round trip's time. Counting takes time, so it is done in a separate pass.
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,20 +19,20 @@ namespace lapwing::bench {
 
 class Looks {
  public:
-  // From now on, at this ring.
+  // Starts counting on this ring.
   void start(const RingName& name) {
     ring_.emplace(name);
     path_ = ring_->path();
   }
-  // Forgets what it has counted.
+  // Resets the counters.
   void restart() { waits_ = looks_ = in_writing_ = 0; }
 
-  // Waits for record n as ReadPath::take does, and leaves it to be taken.
+  // Waits for record n as ReadPath::take does, without taking it.
   void await(Sequence n) {
     const Word& stamp = *reinterpret_cast<const Word*>(path_.slot(n, path_.slot_shift));
     ++waits_;
     for (std::uint64_t more = kLooksMax; more > 0; --more) {
-      // Relaxed: whoever takes the record looks again, and that look orders.
+      // Relaxed is sufficient: take() loads the stamp again, with acquire order.
       const Word seen = detail::load(stamp, std::memory_order_relaxed);
       ++looks_;
       if (seen >= ready_stamp(n)) return;
@@ -50,17 +50,17 @@ class Looks {
   }
 
  private:
-  static constexpr std::uint64_t kLooksMax = 1u << 30;  // the other side is gone
+  static constexpr std::uint64_t kLooksMax = 1u << 30;  // the other side has ended
 
   std::optional<ReadRing> ring_;
   detail::ReadPath path_;
   std::uint64_t waits_ = 0;
   std::uint64_t looks_ = 0;
-  std::uint64_t in_writing_ = 0;  // stamps of a record that is being written
+  std::uint64_t in_writing_ = 0;  // stamps of a record being written
 };
 
-// Round trips as the rows time them, whose waits on this side are counted after the warm-up; the
-// time is that of a reader which counts.
+// Round trips as in the rows, with the waits of this side counted after the warm-up. The time
+// includes the counting.
 double counted_ring_round_trip_ns(const Setting& setting, Placement placement,
                                   std::size_t round_trips, Rhythm rhythm, Looks& looks);
 double counted_bus_round_trip_ns(const Setting& setting, Placement placement,

@@ -28,7 +28,7 @@ double calibrate() {
 }
 
 std::vector<int> allowed_cores() {
-  // Asked once, before anything is pinned.
+  // Queried once, before any thread is pinned.
   static const std::vector<int> cores = [] {
     cpu_set_t set;
     CPU_ZERO(&set);

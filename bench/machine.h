@@ -1,9 +1,9 @@
-// The machine as a measurement sees it: a cheap clock, cores to be pinned to, and a way out.
+// Access to the machine for measurements: a fast clock, pinning to cores, and failure.
 //
 // Thread safety: free functions, any thread.
 //
-// Errors: a benchmark that cannot be set up has no result. fail() says why and ends the process
-// with exit code 1; there is nothing a caller could do better.
+// Errors: a benchmark that cannot be set up has no result. fail() prints the reason and ends the
+// process with exit code 1.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace lapwing::bench {
 
-// A clock that costs a few nanoseconds and no system call; ns_per_tick() turns it into time.
+// A clock that takes a few nanoseconds and no system call. ns_per_tick() converts it to time.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -30,9 +30,9 @@ inline std::uint64_t ticks() {
   return monotonic_ns();
 #endif
 }
-// The same, not before all that stands before it has been read: a processor looks at its counter
-// while it still waits for a line from the other core, and a record would arrive before it was
-// sent.
+// The same, but only after all earlier reads have completed. Otherwise a processor may read its
+// counter while it still waits for a line from the other core, so that a record seems to arrive
+// before it was sent.
 inline std::uint64_t ticks_after_reads() {
 #if defined(__x86_64__)
   _mm_lfence();
@@ -44,23 +44,23 @@ inline double ms_between(std::uint64_t from_ticks, std::uint64_t to_ticks) {
   return static_cast<double>(to_ticks - from_ticks) * ns_per_tick() / 1e6;
 }
 double
-timing_ns();  // what ticks() before and ticks_after_reads() behind nothing give; measured once
+timing_ns();  // cost of ticks() plus ticks_after_reads() around nothing; measured once
 
-// The first two cores this process may run on. A machine with one core has the same one twice, and
-// rows of two processes mean little there: see has_two_cores().
+// The first two cores that this process may use. On a machine with one core both are the same, and
+// rows with two processes are hardly meaningful: see has_two_cores().
 struct Placement {
-  int first;   // of whoever measures
-  int second;  // of the other side
+  int first;   // core of the measuring side
+  int second;  // core of the other side
 };
 Placement straight_placement();
 inline Placement swapped(Placement placement) {
   return {placement.second, placement.first};
 }
 bool has_two_cores();
-// Every core this process may run on but placement.first; that one where there is no other.
+// Every core that this process may use except placement.first; only that one if there is no other.
 std::vector<int> cores_beside(Placement placement);
 
-// Binds the calling thread; threads and processes it makes afterwards inherit the core.
+// Binds the calling thread. Threads and processes that it creates afterwards inherit the core.
 void pin_to_core(int core);
 
 [[noreturn]] void fail(const std::string& message);

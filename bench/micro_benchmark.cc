@@ -1,5 +1,6 @@
-// lapwing_micro: Google Benchmark of the single operations. Times of one core with everything in
-// the cache, for comparing two versions of the code; the rows of lapwing_bench are what counts.
+// lapwing_micro: single operations with Google Benchmark. The times are for one core with
+// everything in the cache, to compare versions of the code. The rows of lapwing_bench are the
+// actual results.
 #include <benchmark/benchmark.h>
 
 #include "bench/operations.h"
@@ -42,7 +43,7 @@ void publish_batch(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatchRecords));
 }
 
-// One iteration takes a whole refill, so that pausing the clock does not count.
+// One iteration processes a complete refill, so that pausing the clock has little effect.
 template <typename TakeSome>
 void drain(benchmark::State& state, TakeSome&& take_some) {
   BusBench bench;

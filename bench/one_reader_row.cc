@@ -1,5 +1,5 @@
-// One live reader behind a publisher that never waits for it, or only so that it does not lap it:
-// what arrives, and whether it is whole and in order.
+// One live reader of a publisher that never waits for it, or waits only to avoid lapping it. Checks
+// which records arrive, that they are complete, and their order.
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t kRecords = 16'000'000;
 constexpr std::size_t kWords = kRecordBytes / 8;
-constexpr std::size_t kReadRecords = 256;    // at most, in one read
-constexpr std::size_t kPublishRecords = 32;  // in one publish_batch
+constexpr std::size_t kReadRecords = 256;    // maximum per read
+constexpr std::size_t kPublishRecords = 32;  // per publish_batch
 constexpr std::size_t kScratchRecords = 512;
 
-// What the reader saw, handed back through shared memory.
+// The reader's results, returned through shared memory.
 struct Received {
   std::atomic<int> attached{0};
   double records_per_second = 0;
@@ -30,7 +30,7 @@ struct Received {
   std::uint64_t out_of_order = 0;
 };
 
-// Every word of record n is n, so that words of two records never pass for one.
+// Every word of record n is n, so that mixed words of two records are detected.
 void check(const std::byte* record, Sequence expected, Received& received) {
   Sequence words[kWords];
   std::memcpy(words, record, sizeof words);
@@ -40,7 +40,7 @@ void check(const std::byte* record, Sequence expected, Received& received) {
   received.out_of_order += words[0] != expected ? 1 : 0;
 }
 
-// `headway`: of the publisher over this reader; null where it never waits.
+// `headway` limits the publisher's lead over this reader. Null if the publisher never waits.
 void receive(const std::string& directory, std::size_t records, const Headway* headway,
              Received& received) {
   Subscriber subscriber =
@@ -49,7 +49,7 @@ void receive(const std::string& directory, std::size_t records, const Headway* h
   received.attached = 1;
   std::vector<std::byte> rows(kReadRecords * kRecordBytes);
   std::uint64_t start_ns = 0;
-  std::uint64_t end_ns = 0;  // of the last record: closing is not what is measured
+  std::uint64_t end_ns = 0;  // time of the last record, because closing is not measured
   for (;;) {
     const Result<Batch> batch = subscriber.read(rows, Deadline::never());
     if (!batch.ok()) fail(subscriber.status().ToString());

@@ -18,9 +18,9 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr double kWarmUpShare = 0.1;  // of the records, not timed
+constexpr double kWarmUpShare = 0.1;  // share of records that are not timed
 
-// What the reader saw, handed back through shared memory.
+// The reader's results, returned through shared memory.
 struct Arrived {
   std::atomic<int> attached{0};
   Curve curve;
@@ -30,7 +30,7 @@ struct Arrived {
   std::uint64_t lost = 0;
   std::uint64_t torn = 0;
   std::uint64_t out_of_order = 0;
-  std::uint64_t early = 0;  // arrived before they were due: the cores' clocks differ
+  std::uint64_t early = 0;  // arrived before they were due, because the cores' clocks differ
 };
 
 class Arrivals {
@@ -65,9 +65,10 @@ class Arrivals {
   Arrived& arrived_;
 };
 
-// A carrier has a Reader, made in the reading process, which returns once it misses nothing that is
-// sent from then on, and a Writer, made in the writing one, on placement.first. Both readers wait
-// busily for what comes next, and take it; kNoSequence: nothing comes any more.
+// A carrier has a Reader, constructed in the reading process, and a Writer, constructed in the
+// writing process on placement.first. The Reader's constructor returns when it cannot miss later
+// records. Both readers wait busily for the next record and take it. kNoSequence: there are no more
+// records.
 using Words = std::array<std::uint64_t, StampedRecord::kWords>;
 
 class Bus {
@@ -120,12 +121,12 @@ class Bus {
 
 class BareLines {
  public:
-  static_assert(StampedRecord::kWords == Line::kWords - 1);  // beside the stamp
+  static_assert(StampedRecord::kWords == Line::kWords - 1);  // plus the stamp
 
   class Reader {
    public:
     explicit Reader(const BareLines& bare) : bare_(bare) {
-      // As a subscriber's ring is, every page is mapped before the load begins.
+      // Maps every page before the load begins, as in a subscriber's ring.
       for (std::uint64_t n = 1; n <= bare.lines_.count(); n += kPageBytes / kLineBytes) {
         is_sent(bare.lines_[n], n);
       }

@@ -1,11 +1,11 @@
 // One way under paced load: from when a record is due until a busy reader in another process has
-// read all of it. What the publisher is late by counts, so nothing is hidden by its own stalls.
+// read it completely. Delays of the publisher are included, so its own stalls are not hidden.
 //
-// Over a bus, or over bare cache lines with no Lapwing in between: the same schedule, the same
-// clock, the same records, the same loops on both sides. What the second shows is the machine's.
+// Over a bus, or over bare cache lines without Lapwing: with the same schedule, clock, records and
+// loops on both sides. The second shows the share of the machine.
 //
-// Thread safety: one thread, which is left pinned to placement.first; each call makes its own child
-// and its own memory.
+// Thread safety: one thread, which stays pinned to placement.first. Each call creates its own child
+// and memory.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ namespace lapwing::bench {
 inline constexpr double kSlowNs = 10'000;
 
 struct Passage {
-  Curve curve{};                 // of the records' ages on arrival
+  Curve curve{};                 // ages of the records on arrival
   double slow_per_million = 0;   // older than kSlowNs
-  double publisher_late_ns = 0;  // at most
-  std::uint64_t lost = 0;        // and reported
-  std::string fault;             // a broken promise: torn, out of order, unreported, too early
+  double publisher_late_ns = 0;  // maximum
+  std::uint64_t lost = 0;        // reported as lost
+  std::string fault;             // broken promise: torn, out of order, unreported, too early
 
   double ns_at(double fraction) const;  // one of kCurveFractions
 };
 
 Passage over_bus(const Setting& setting, Placement placement, const Schedule& schedule);
-// One line for each record, stamped when it is written, in a ring of as many as the bus has slots.
-// The writer keeps from overrunning the reader, so none is lost.
+// One line per record, stamped when it is written, in a ring with as many lines as the bus has
+// slots. The writer does not overrun the reader, so no line is lost.
 Passage over_lines(const Setting& setting, Placement placement, const Schedule& schedule);
 
 }  // namespace lapwing::bench

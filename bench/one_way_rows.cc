@@ -1,6 +1,6 @@
-// One way under paced load: the rows. How a record's age is taken, one_way.h says. Each trial has
-// the same load over bare cache lines directly before it, so that both see the same minute of the
-// machine: the tail that these have, too, is not the bus's.
+// Rows of one way under paced load. See one_way.h for the age of a record. Each trial runs the same
+// load over bare cache lines directly before, so that both see the same state of the machine. A
+// tail that occurs in both is not caused by the bus.
 #include "bench/one_way.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr double kLoadSeconds = 2;
 constexpr double kLoadSecondsQuick = 0.02;
 constexpr std::size_t kFloorRoundTrips = 64'000;
 constexpr std::size_t kBurstRecordsQuick = 2'000;
-constexpr std::uint64_t kSilenceNs = 50'000;  // recorded silences are cut to this
+constexpr std::uint64_t kSilenceNs = 50'000;  // recorded silences are shortened to this
 constexpr const char* kAboveBare = "above bare p50";
 
 Measurement one_way(const Setting& setting, Placement placement, const Schedule& schedule) {
@@ -62,7 +62,7 @@ RowSpec spec_of(const Setting& setting, const std::string& name, const std::stri
   return spec;
 }
 
-// What the bus may add to the machine's own median of the same minute.
+// Limits the bus's addition to the machine's median of the same trial.
 AbsoluteBudget above_bare() {
   return {3, "ns", kAboveBare};
 }

@@ -1,8 +1,8 @@
-// The single operations of the hot path, set up so that one call does one of them: for
-// lapwing_micro, which times them, and lapwing_instructions, which counts their instructions.
+// The single operations of the hot path, one per call. lapwing_micro times them, and
+// lapwing_instructions counts their instructions.
 //
-// Thread safety: one thread. Everything lives in one process and one small ring, which stays in the
-// cache: what is measured is the work, not the memory.
+// Thread safety: one thread. Everything is in one process and one small ring that stays in the
+// cache, so the work is measured, not the memory.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace lapwing::bench {
 inline constexpr std::uint64_t kOperationSlots = 4096;
 inline constexpr char kOperationsDirectory[] = "/dev/shm";
 
-// A few slots in plain memory, written and read in turn.
+// A few slots in plain memory, written and read alternately.
 class SlotBench {
  public:
   explicit SlotBench(std::size_t record_bytes)
@@ -42,7 +42,7 @@ class SlotBench {
     ++stored_;
     SlotForm::store_slot(slot(stored_), stored_, source_.next().data(), record_bytes_);
   }
-  // Of the records stored so far, again and again.
+  // Loads the stored records repeatedly.
   bool load() {
     loaded_ = loaded_ % stored_ + 1;
     return SlotForm::load_slot(slot(loaded_), loaded_, copy_.data(), record_bytes_).outcome ==
@@ -69,7 +69,7 @@ class SlotBench {
   Sequence loaded_ = 0;
 };
 
-// A filled ring without a publisher, read over and over.
+// A filled ring without a publisher, read repeatedly.
 class RingBench {
  public:
   RingBench()
@@ -97,7 +97,7 @@ class RingBench {
 
 inline const Setting kOperationsSetting{kOperationsDirectory, kOperationsDirectory, true};
 
-// Both ends of a channel. Fill it, then take from it; or drain it, then send.
+// Both ends of a channel. Either fill it, then receive; or drain it, then send.
 class ChannelBench {
  public:
   static constexpr std::size_t kRefillMessages = kChannelLines / 2;
@@ -112,7 +112,7 @@ class ChannelBench {
     connecting.join();
   }
 
-  // One message in place; one copied; a batch in place.
+  // One message in place, one copied, or a batch in place.
   void commit() {
     write_claim();
     ok_or_fail(producer_->commit(kMessageBytes, kMessageType), *producer_);
@@ -127,7 +127,7 @@ class ChannelBench {
     return kBatchRecords;
   }
 
-  // The same for taking.
+  // The same for receiving.
   void peek() {
     const Result<Message> peek = consumer_->try_peek();
     ok_or_fail(peek, *consumer_);
@@ -143,7 +143,7 @@ class ChannelBench {
     return *batch;
   }
 
-  // Half a channel, so that the other half is as large.
+  // Fills half a channel, so that the other half is as large.
   void refill() {
     for (std::size_t i = 0; i < kRefillMessages; ++i) send();
   }
@@ -169,7 +169,7 @@ class ChannelBench {
   std::vector<Message> messages_;
 };
 
-// A whole bus without a journal: a publisher, and a subscriber that has joined.
+// A complete bus without a journal: a publisher, and a subscriber that has joined.
 class BusBench {
  public:
   explicit BusBench(std::uint32_t record_bytes = kRecordBytes)
@@ -190,7 +190,7 @@ class BusBench {
   }
   void publish_batch() { publish_batch_or_fail(*publisher_, source_.next_batch()); }
 
-  // Half a ring of records to be taken, and no event among them.
+  // Half a ring of records, without events between them.
   static constexpr std::size_t kRefillRecords = kCapacityQuick / 2;
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; i += kBatchRecords) publish_batch();
@@ -213,7 +213,7 @@ class BusBench {
   std::vector<std::byte> rows_;
 };
 
-// The same through the types of a struct that describes itself.
+// The same with the types of a struct that describes itself.
 template <typename Record>
 class TypedBusBench {
  public:

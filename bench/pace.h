@@ -1,5 +1,5 @@
-// Paced load without coordinated omission: when each record is due is fixed beforehand, and a
-// latency counts from then, not from when the publisher got round to it.
+// Paced load without coordinated omission: the due time of each record is fixed in advance, and a
+// latency is measured from then, not from when the publisher was able to publish it.
 //
 // Thread safety: one thread.
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace lapwing::bench {
 
-// When record 0, 1, … is due, in ticks after the first.
+// The due time of each record, in ticks after the first.
 class Schedule {
  public:
   static Schedule steady(std::size_t records, double per_second) {
     return Schedule(records, 1e9 / per_second / ns_per_tick(), {});
   }
-  // As `arrivals_ns` says, which begins with 0 and does not fall.
+  // Uses the times of `arrivals_ns`, which starts with 0 and never decreases.
   static Schedule recorded(std::vector<std::uint64_t> arrivals_ns) {
     const std::size_t records = arrivals_ns.size();
     return Schedule(records, 1 / ns_per_tick(), std::move(arrivals_ns));
@@ -35,12 +35,12 @@ class Schedule {
       : records_(records), ticks_(ticks), arrivals_(std::move(arrivals)) {}
 
   std::size_t records_;
-  double ticks_;  // of a period, or of a nanosecond
+  double ticks_;  // ticks per period, or per nanosecond
   std::vector<std::uint64_t> arrivals_;
 };
 
-// Calls send(record, due, looked) for each record when it is due, or at once when it is late: `due`
-// in ticks(), and the `ticks()` that was seen last before the call.
+// Calls send(record, due, looked) for each record when it is due, or immediately if it is late.
+// `due` is in ticks(), and `looked` is the last value of ticks() before the call.
 template <typename Send>
 void send_when_due(const Schedule& schedule, Send&& send) {
   const std::uint64_t began = ticks();

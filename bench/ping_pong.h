@@ -1,10 +1,10 @@
-// Times round trips. The subject and its floors share this loop, so that they differ in nothing but
-// what is sent.
+// Times round trips. The subject and its floors share this loop, so that they differ only in what
+// is sent.
 //
-// Two sides that poll fall into step: whether a pause ends just before or just after the other side
-// has stored decides a trial, and it decides it the same way each time (bench/README.md, "What
-// misses"). Rhythm::kBroken waits a random time before each exchange, so that a trial is a mean over
-// all phases.
+// Two polling sides synchronize: whether a pause ends just before or just after the other side has
+// stored decides a trial, and always in the same way (bench/README.md, "What misses").
+// Rhythm::kBroken waits a random time before each exchange, so that a trial is a mean over all
+// phases.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,13 +18,13 @@
 
 namespace lapwing::bench {
 
-// Timed together: a clock may advance in steps of 10 ns, a tenth of a round trip and more. Few
-// enough that a preemption spoils one block of many.
+// The number of exchanges timed together. A clock may have steps of 10 ns, a tenth of a round trip
+// or more. A preemption affects only one block of many.
 inline constexpr std::uint64_t kBlockRoundTrips = 64;
 
-// Calls exchange(1), exchange(2), … exchange(warm_up + count), each of which returns when the
-// answer is there. Nanoseconds per round trip, median over the blocks after the warm-up. `count` is
-// a multiple of kBlockRoundTrips.
+// Calls exchange(1), exchange(2), … exchange(warm_up + count). Each call returns when the answer
+// has arrived. Returns nanoseconds per round trip, the median over the blocks after the warm-up.
+// `count` is a multiple of kBlockRoundTrips.
 template <typename Exchange>
 double median_round_trip_ns(std::uint64_t warm_up, std::uint64_t count, Exchange&& exchange) {
   std::uint64_t n = 0;
@@ -42,7 +42,7 @@ enum class Rhythm { kOwn, kBroken };
 
 inline constexpr double kPhaseNsMax = 128;  // a few pauses
 
-// The same, each exchange timed alone, after a wait of 0 to kPhaseNsMax that is not timed.
+// The same, but times each exchange separately, after an untimed wait of 0 to kPhaseNsMax.
 template <typename Exchange>
 double median_without_rhythm_ns(std::uint64_t warm_up, std::uint64_t count, Exchange&& exchange) {
   std::minstd_rand random(1);

@@ -1,4 +1,4 @@
-// A directory of this run's own below another one, removed with everything in it.
+// A directory of this run below another one, removed with its contents.
 //
 // Thread safety: one thread.
 #pragma once
@@ -20,7 +20,7 @@ class PrivateDirectory {
     if (mkdtemp(path_.data()) == nullptr) fail(absl::StrCat("cannot make a directory in ", parent));
   }
   ~PrivateDirectory() {
-    std::error_code ignored;  // what is left is in a directory that says whose it is
+    std::error_code ignored;  // remaining files are in a directory with an identifying name
     std::filesystem::remove_all(path_, ignored);
   }
   PrivateDirectory(const PrivateDirectory&) = delete;

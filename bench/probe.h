@@ -1,6 +1,6 @@
-// A look at the machine between two measurements: the floors, and the clock everything is timed by.
+// A probe of the machine between two measurements: the floors, and the clock used for timing.
 //
-// Thread safety: one thread; it is left pinned to the first core.
+// Thread safety: one thread, which stays pinned to the first core.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ struct Probe {
   Placement placement;
   double line_ns = 0;
   double walk_ns = 0;
-  double clock_ns = 0;       // what one look at ticks() costs
-  double clock_step_ns = 0;  // the smallest step it was seen to make
-  std::string clock;         // which one it is
+  double clock_ns = 0;       // cost of one call of ticks()
+  double clock_step_ns = 0;  // smallest observed step
+  std::string clock;         // name of the clock source
 };
 
-// Under a second, in the straight placement.
+// Takes less than a second, in the straight placement.
 Probe probe();
 
 std::string to_json_line(const Probe& probe);

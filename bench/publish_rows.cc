@@ -1,4 +1,4 @@
-// What a publish costs the publishing thread: alone, and with the journal on.
+// The cost of a publish for the publishing thread: without and with the journal.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ constexpr std::size_t kRecords = 8'192'000;
 constexpr std::size_t kBlockRecords = 4096;  // timed together
 constexpr std::size_t kPacedRecords = 5'000'000;
 constexpr double kPacePerSecond = 5e6;
-constexpr std::size_t kBurstRecords = 64;  // timed together where a single publish is too short
+constexpr std::size_t kBurstRecords = 64;  // timed together if a single publish is too short
 constexpr double kTailAllowanceNs = 500;
 
 template <typename PublishBlock>
@@ -55,7 +55,7 @@ double flat_out_ns(const Setting& setting, Placement placement, std::size_t reco
 template <typename Record>
 double typed_ns(const Setting& setting, Placement placement, std::size_t records) {
   const PrivateDirectory directory(setting.ring_directory);
-  pin_to_core(placement.second);  // the threads of the library
+  pin_to_core(placement.second);  // for the threads of the library
   auto publisher =
       value_or_fail(TypedPublisher<Record>::open({.directory = directory.path(),
                                                   .capacity = capacity_for(setting),
@@ -98,8 +98,8 @@ RowResult run_flat_out(const Setting& setting, const char* name, const char* wha
 }
 
 struct PacedPublish {
-  double median_ns = 0;  // of one publish within a burst
-  double p999_ns = 0;    // of single publishes
+  double median_ns = 0;  // one publish within a burst
+  double p999_ns = 0;    // single publishes
   double stalls = 0;
 };
 
@@ -108,7 +108,7 @@ void spin_to(std::uint64_t due_ticks) {
   }
 }
 
-// First bursts for the median, then single records for the tail, both at kPacePerSecond.
+// Publishes bursts for the median, then single records for the tail, both at kPacePerSecond.
 PacedPublish publish_paced(const Setting& setting, Placement placement, Journal journal) {
   const PrivateDirectory directory(setting.disk_directory);
   const auto publisher = open_publisher(setting, placement, directory.path(), journal);

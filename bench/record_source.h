@@ -1,7 +1,7 @@
-// What a benchmark publishes or copies: packed records in a buffer that stays in the cache, as a
-// feed's decoder leaves them, taken in turn for ever.
+// The records that a benchmark publishes or copies: packed in a buffer that stays in the cache, as
+// from a feed's decoder, and used cyclically.
 //
-// Thread safety: one thread. next() and next_batch() are a few instructions, the same for every
+// Thread safety: one thread. next() and next_batch() take a few instructions, the same for every
 // subject and floor.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace lapwing::bench {
 
-// What a program that knows its records publishes and takes.
+// The record type of a program that knows its records.
 template <std::size_t kBytes>
 struct TypedRecord {
   std::uint64_t words[kBytes / 8];
 };
 
-// Records that describe themselves: words alone, and with one of them stamped by a TypedPublisher.
+// Records that describe themselves: only words, and with one word stamped by a TypedPublisher.
 struct WordsRecord {
   std::uint64_t words[7];
 };

@@ -21,7 +21,7 @@ std::optional<std::vector<dbn::MboMsg>> recorded_orders() {
   const char* const folder = std::getenv("LAPWING_TEST_DATA");
   if (folder == nullptr) return std::nullopt;
   const std::string path = absl::StrCat(folder, "/", kFile);
-  std::error_code ignored;  // not readable is as good as not there
+  std::error_code ignored;  // an unreadable file counts as absent
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   const std::unique_ptr<Feed> feed = value_or_fail(open_feed(absl::StrCat("dbn:", path), {}));
   std::vector<dbn::MboMsg> records;

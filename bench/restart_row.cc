@@ -1,5 +1,5 @@
-// A publisher is killed, and another one takes its place: how long an attached subscriber waits for
-// the first record of the new session, and that it gets every one of the old.
+// A publisher is killed and replaced by another one. Measures how long an attached subscriber waits
+// for the first record of the new session, and checks that it receives every record of the old one.
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -18,12 +18,12 @@ namespace lapwing::bench {
 namespace {
 
 constexpr double kPacePerSecond = 1e5;
-constexpr std::size_t kSecondsOfRecords = 60;  // more than any trial takes
+constexpr std::size_t kSecondsOfRecords = 60;  // more than any trial needs
 constexpr Sequence kBeforeKill = 100'000;
 constexpr Sequence kBeforeKillQuick = 2'000;
 
 struct Board {
-  std::uint32_t start_first = 0;  // bells: what the two publishers wait for
+  std::uint32_t start_first = 0;  // futex words on which the two publishers wait
   std::uint32_t start_second = 0;
   std::atomic<std::uint64_t> opened_ticks{0};
 };
@@ -44,7 +44,7 @@ void publish_until_killed(const Setting& setting, Placement placement, const std
                 });
 }
 
-// Reads on until `enough` says so; every record is whole and is the next one.
+// Reads until `enough` returns true. Checks that every record is complete and in order.
 template <typename Enough>
 void read_until(Subscriber& subscriber, Sequence& last, Enough&& enough) {
   for (;;) {
@@ -62,14 +62,14 @@ void read_until(Subscriber& subscriber, Sequence& last, Enough&& enough) {
 }
 
 Measurement restart(Setting setting, Placement placement) {
-  const PrivateDirectory rings(setting.ring_directory);  // killed publishers leave theirs behind
+  const PrivateDirectory rings(setting.ring_directory);  // rings of killed publishers remain there
   setting.ring_directory = rings.path();
   const PrivateDirectory directory(setting.disk_directory);
   const Shared<Board> board;
   const Placement there = swapped(placement);
   const auto publisher_after = [&](std::uint32_t& start) {
     return [&setting, &directory, &board, &start, there] {
-      // Asleep, so that it takes nothing from the other two.
+      // Sleeps, so that it does not disturb the other two.
       while (load_bell(&start) == 0) futex_wait(&start, 0, kParkNsMax);
       publish_until_killed(setting, there, directory.path(), *board);
     };
@@ -105,7 +105,7 @@ Measurement restart(Setting setting, Placement placement) {
   return measurement;
 }
 
-// The floor: what a new ring costs, memory of its size made and filled.
+// The floor: the cost of a new ring, as memory of its size that is created and filled.
 double new_memory_ms(const Setting& setting, Placement placement) {
   pin_to_core(placement.first);
   const std::uint64_t start = ticks();

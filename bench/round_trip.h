@@ -1,10 +1,10 @@
-// Round trips over two bare rings and over two buses: a record there, a record back, both readers
-// busy. kCounted: this side's waits are counted by `looks`, which is not touched otherwise. The
-// functions are static, and the counted ones compiled apart (looks.cc), so that the compiler makes
-// of the timed ones what it would make of them without the others.
+// Round trips over two bare rings and over two buses, one record in each direction, with both
+// readers busy. With kCounted, `looks` counts the polls of this side; otherwise it is not used. The
+// functions are static, and the counted ones are compiled separately (looks.cc), so that they do
+// not change the code of the timed ones.
 //
-// Thread safety: one thread, which is left pinned to placement.first; each call makes its own child
-// and its own memory.
+// Thread safety: one thread, which stays pinned to placement.first. Each call creates its own child
+// and memory.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,9 @@ namespace lapwing::bench {
 
 using RoundTripRecord = TypedRecord<kRecordBytes>;
 
-// Two rings and nothing else: the hot path alone.
+// Only two rings: the hot path alone.
 [[gnu::always_inline]] inline void await_record(detail::ReadPath& in, RoundTripRecord& record) {
-  constexpr std::uint32_t kLooks = 1u << 30;  // the other side is gone
+  constexpr std::uint32_t kLooks = 1u << 30;  // the other side has ended
   if (!in.take(record, kLooks)) fail("a round trip broke");
 }
 
@@ -69,7 +69,7 @@ static double ring_round_trip_ns(const Setting& setting, Placement placement,
   return median;
 }
 
-// Two buses: a publisher and a subscriber that waits busily in each process.
+// Two buses: a publisher and a busy subscriber in each process.
 [[gnu::always_inline]] inline void await_record(Subscriber& subscriber, RoundTripRecord& record,
                                                 Deadline deadline) {
   if (subscriber.read_one(record, deadline).ok()) return;
@@ -82,7 +82,7 @@ inline void await_other_side(Subscriber& subscriber, std::atomic<int>& joined) {
   spin_until([&] { return joined == 2; });
 }
 
-// Where the publisher of a session has put its ring.
+// Finds the ring of a session's publisher.
 inline RingName ring_of(const Setting& setting, Id128 session_id) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(setting.ring_directory)) {
     const RingName ring{entry.path().parent_path(), session_id};

@@ -1,5 +1,4 @@
-// Round trips: the rows. Each trial is timed, and then run again with the looks of this side's
-// waits counted.
+// Rows of round trips. Each trial is timed, then run again with the polls of this side counted.
 #include "bench/floor.h"
 #include "bench/looks.h"
 #include "bench/round_trip.h"
@@ -9,7 +8,7 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kRoundTrips = 320'000;
-constexpr double kFarBudget = 1.02;  // of two buses between far cores
+constexpr double kFarBudget = 1.02;  // for two buses between far cores
 
 RowSpec spec_of(const char* name, const char* what, double budget) {
   RowSpec spec;

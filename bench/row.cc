@@ -37,8 +37,8 @@ struct Judged {
   double median;
 };
 
-// Of each placement and distance that has kTrialsToJudge trials; of all trials, as if the cores
-// were near each other, where none has.
+// The medians of each placement and distance with at least kTrialsToJudge trials. If there are
+// none, the median of all trials, treated as near.
 template <typename Value>
 std::vector<Judged> judged(const RowResult& row, const Value& value) {
   std::map<std::pair<bool, Distance>, std::vector<double>> groups;
@@ -127,7 +127,7 @@ RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)
   RowResult result;
   result.spec = spec;
   const Placement straight = straight_placement();
-  std::optional<double> left;  // the floor after a trial that was rejected, in its placement
+  std::optional<double> left;  // floor after a rejected trial, in its placement
   while (static_cast<int>(result.trials.size()) < spec.trials) {
     Trial trial;
     trial.swapped = result.trials.size() % 2 == 1;

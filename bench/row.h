@@ -1,15 +1,14 @@
-// A row of the table: one thing measured, as a ratio to what this machine charges at that moment.
+// A row of the table: one measurement, as a ratio to a floor of this machine at that moment.
 //
-// Virtual cores move: the same ping-pong of one cache line takes three times as long in one minute
-// as in the next. So a figure never stands alone. Each trial is floor, subject, floor; its ratio is
-// subject over the mean of the two floors; a trial whose floors differ by more than a quarter says
-// nothing and is thrown away, counted and repeated; its second floor is the first of the
-// repetition. The median of the ratios is held against the budget, for each placement of the two
-// sides on the two cores, and apart for the trials in which the cores were near each other and far
-// apart: all must meet it. Times in nanoseconds are printed for orientation and decide nothing, but
-// where a row has an absolute budget.
+// Virtual cores move: the same ping-pong of one cache line may take three times as long a minute
+// later. Therefore figures are always compared with a floor. Each trial is floor, subject, floor.
+// Its ratio is the subject divided by the mean of the two floors. If the floors differ by more than
+// a quarter, the trial is rejected, counted and repeated; its second floor is the first of the
+// repetition. The median of the ratios is compared with the budget for each placement of the two
+// sides, separately for trials with near and with far cores. All of them must meet it. Times in
+// nanoseconds are printed only for orientation, unless a row has an absolute budget.
 //
-// Thread safety: one thread; nothing here is shared.
+// Thread safety: one thread. Nothing is shared.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +22,10 @@
 
 namespace lapwing::bench {
 
-inline constexpr double kFloorDriftMax = 1.25;  // the larger floor over the smaller
-inline constexpr int kRejectionsMax = 20;       // of one row
-inline constexpr double kFarFactor = 2;         // a floor this many times the row's smallest is far
-inline constexpr std::size_t kTrialsToJudge = 3;  // fewer say nothing about where they were taken
+inline constexpr double kFloorDriftMax = 1.25;  // larger floor divided by the smaller
+inline constexpr int kRejectionsMax = 20;       // per row
+inline constexpr double kFarFactor = 2;         // multiple of the row's smallest floor that is far
+inline constexpr std::size_t kTrialsToJudge = 3;  // fewer do not represent a placement
 
 struct Detail {
   std::string name;
@@ -34,45 +33,46 @@ struct Detail {
   std::string unit;
 };
 
-// What one run of the subject gave.
+// The result of one run of the subject.
 struct Measurement {
-  double figure = 0;              // compared with the floor, in the row's unit
+  double figure = 0;              // in the row's unit; compared with the floor
   std::vector<Detail> details;    // for orientation; the row reports their medians
-  std::vector<CurvePoint> curve;  // of durations, from the smallest to the maximum; may be empty
-  // The same of whatever shows what the machine does by itself at that pace; may be empty.
+  std::vector<CurvePoint> curve;  // durations from the minimum to the maximum; may be empty
+  // The same for a load that shows only the machine at that pace; may be empty.
   std::vector<CurvePoint> floor_curve;
-  std::string fault;  // a broken promise (torn records, say): the row fails
+  std::string fault;  // a broken promise, for example torn records: the row fails
 };
 
 enum class Bound { kAtMost, kAtLeast };
 
-// For what is promised in a unit: the most that the figure, or a detail of the measurement, may be.
+// An absolute limit for the figure or for a detail of the measurement.
 struct AbsoluteBudget {
   double at_most;
   std::string unit;
-  std::string detail;  // its name; empty: the figure
+  std::string detail;  // name of the detail; empty: the figure
 };
 
 struct RowSpec {
-  std::string name;   // what --rows takes
-  std::string what;   // what a reader of the table is told
-  std::string floor;  // what stands before and after each run
-  std::string over;   // what the ratio is over, if that is not the floor itself
+  std::string name;   // argument of --rows
+  std::string what;   // description in the table
+  std::string floor;  // measured before and after each run
+  std::string over;   // denominator of the ratio, if it is not the floor
   std::string unit;   // of figure and floor
   Bound bound = Bound::kAtMost;
-  std::optional<double> budget;      // of the ratio; none: held against nothing
-  std::optional<double> budget_far;  // of it while the cores are far apart; none: the same
-  std::optional<AbsoluteBudget> absolute_budget;  // besides that of the ratio, or alone
+  std::optional<double> budget;      // limit of the ratio; nullopt: no limit
+  std::optional<double> budget_far;  // limit while the cores are far apart; nullopt: the same
+  std::optional<AbsoluteBudget> absolute_budget;  // in addition to the ratio's budget, or instead
   int trials = 10;                                // half of them in each placement
-  // The floor is the way of a line between the cores, and so shows how far apart they are.
+  // The floor is a round trip between the cores, and therefore shows their distance.
   bool floor_shows_distance = false;
-  // What the figure is divided by, from the floor: the floor itself unless the budget adds to it.
+  // The denominator of the ratio as a function of the floor: the floor itself, unless the budget
+  // adds to it.
   std::function<double(double)> allowance = [](double value) { return value; };
 };
 
 struct Trial {
-  bool swapped = false;  // the placement
-  double floor = 0;      // mean of the two
+  bool swapped = false;  // the placement is swapped
+  double floor = 0;      // mean of the two floors
   double ratio = 0;
   Measurement measurement;
 };
@@ -83,30 +83,30 @@ struct RowResult {
   RowSpec spec;
   std::vector<Trial> trials;
   int rejections = 0;
-  double seconds = 0;   // that measuring it took, floors and rejected trials included
-  std::string skipped;  // why there is no ratio, empty if there is one
-  std::string note;     // what limits the meaning of the ratio
-  // For rows that ask whether there is a difference at all: how likely it is to be chance. Then
-  // this decides, not the ratio (bench/sign_flip.h).
+  double seconds = 0;   // duration of the measurement, including floors and rejected trials
+  std::string skipped;  // reason for the missing ratio; empty if there is one
+  std::string note;     // limitation of the ratio's meaning
+  // For rows that test for any difference: the probability that it is chance. It decides instead of
+  // the ratio (bench/sign_flip.h).
   std::optional<double> chance;
 
   double median_ratio() const;
-  // The worst median of any placement and distance that has kTrialsToJudge trials; of all trials
-  // where none has.
+  // The worst median of a placement and distance with at least kTrialsToJudge trials; of all trials
+  // if there are none.
   double worst_placement_ratio() const;
-  // The same of what the absolute budget limits; only where there is one.
+  // The same for the value limited by the absolute budget. Only for rows that have one.
   double worst_placement_absolute() const;
-  Distance distance(const Trial& trial) const;  // kNear where the floor does not show it
+  Distance distance(const Trial& trial) const;  // kNear if the floor does not show it
   std::vector<double> ratios_at(Distance distance) const;
-  std::string fault() const;  // of the first trial that has one
+  std::string fault() const;  // first fault of a trial
   bool met() const;
 };
 
-// Runs the row: spec.trials trials, alternately straight and swapped.
+// Runs spec.trials trials of the row, alternately straight and swapped.
 RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)>& floor,
                       const std::function<Measurement(Placement)>& subject);
 
-// A row that could not be measured here, and why.
+// A row that could not be measured here, with the reason.
 RowResult skip_row(const RowSpec& spec, const std::string& why);
 
 }  // namespace lapwing::bench

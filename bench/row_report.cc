@@ -26,7 +26,7 @@ std::string number(double value) {
   return absl::StrFormat("%.*f", value < 10 ? 2 : value < 1000 ? 1 : 0, value);
 }
 
-// The budget and whether it was met, or what else the row says.
+// The budget and whether it was met, or another result of the row.
 std::string verdict(const RowResult& row) {
   if (!row.fault().empty()) return absl::StrCat("FAULT: ", row.fault());
   const char* const met = row.met() ? "met" : "MISSED";
@@ -42,7 +42,7 @@ std::string verdict(const RowResult& row) {
   return absl::StrCat(budget_text(row.spec), worst, ": ", met);
 }
 
-// Where the cores were near each other in some trials and far apart in others: both medians.
+// Both medians, if the cores were near in some trials and far apart in others.
 std::string by_distance(const RowResult& row) {
   const std::vector<double> near = row.ratios_at(Distance::kNear);
   const std::vector<double> far = row.ratios_at(Distance::kFar);

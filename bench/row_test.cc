@@ -17,7 +17,7 @@ RowSpec spec_of(Bound bound, double budget, int trials) {
   return spec;
 }
 
-// Gives the listed values in turn, the last one for ever.
+// Returns the listed values in turn, then the last one repeatedly.
 auto in_turn(std::vector<double> values) {
   return [values, next = std::size_t{0}](Placement) mutable {
     const double value = values[next];
@@ -97,7 +97,7 @@ TEST_CASE("Cores that were far apart for a while are judged by themselves") {
   CHECK(row.ratios_at(Distance::kFar) == std::vector<double>{1.4, 1.4, 1.4});
   CHECK(row.worst_placement_ratio() == Approx(1.4));
   CHECK_FALSE(row.met());
-  row.trials.pop_back();  // two trials are too few to judge by
+  row.trials.pop_back();  // two trials are too few for a verdict
   CHECK(row.met());
 }
 

@@ -1,4 +1,4 @@
-// The rows of the table and where they work.
+// The rows of the table and their settings.
 //
 // Thread safety: one thread; rows run one after another.
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace lapwing::bench {
 
-// What a row needs from outside.
+// The environment of a row.
 struct Setting {
-  std::string ring_directory;  // on tmpfs, private to this run
-  std::string disk_directory;  // on the disk to be measured, private to this run
-  bool quick = false;     // a fraction of a second per row: shows that it runs, measures nothing
-  int trials_max = 1000;  // of a row; fewer are sooner done and say less
+  std::string ring_directory;  // on tmpfs, only for this run
+  std::string disk_directory;  // on the measured disk, only for this run
+  bool quick = false;     // a fraction of a second per row: checks that it runs
+  int trials_max = 1000;  // per row; fewer are faster and less accurate
 
   std::size_t count(std::size_t full) const { return quick ? full / 50 : full; }
   int trials(int full) const { return quick ? 2 : std::min(full, trials_max); }
@@ -85,7 +85,7 @@ RowResult run_channel_4m(const Setting& setting);
 RowResult run_channel_wake(const Setting& setting);
 RowResult run_channel_idle(const Setting& setting);
 
-// Rows of one kind for many numbers of subscribers and each way to wait.
+// Rows of one kind for several numbers of subscribers and each wait strategy.
 RowResult run_timed_crowd(const Setting& setting, WaitStrategy wait, std::size_t size);
 template <WaitStrategy kWait, std::size_t kSize>
 RowResult run_crowd_of(const Setting& setting) {

@@ -1,5 +1,5 @@
-// Every row runs for a moment. Nothing is asserted about time: only that there is a ratio, or a
-// stated reason why not, that no promise was broken, and that README.md has the row's budget.
+// Runs every row briefly. Does not check times, only that there is a ratio or a reason for its
+// absence, that no promise was broken, and that README.md contains the row's budget.
 #include "bench/rows.h"
 
 #include <catch2/catch.hpp>
@@ -21,16 +21,16 @@
 namespace lapwing::bench {
 namespace {
 
-// {row: its budget} of README.md's table of rows. An abbreviated name ("-100k") is none.
+// {row: its budget} from README.md's table of rows. Abbreviated names ("-100k") are skipped.
 std::map<std::string, std::string> budgets_in_readme() {
   std::map<std::string, std::string> budgets;
   std::ifstream readme(LAPWING_BENCH_README);
-  bool in_rows = false;  // other tables are of other things
+  bool in_rows = false;  // other tables have other contents
   for (std::string line; std::getline(readme, line);) {
     if (line.starts_with("## ")) in_rows = line == "## Rows";
     if (!in_rows) continue;
     const std::vector<std::string> cells = absl::StrSplit(line, '|');
-    if (cells.size() != 6) continue;  // row, what, over, budget, and what is outside
+    if (cells.size() != 6) continue;  // row, what, over, budget, plus both ends
     const std::vector<std::string> names = absl::StrSplit(cells[1], '`');
     for (std::size_t i = 1; i < names.size(); i += 2) {
       budgets[names[i]] = std::string(absl::StripAsciiWhitespace(cells[4]));
@@ -66,7 +66,7 @@ TEST_CASE("Every row gives a ratio or says why it cannot") {
   }
 }
 
-// {fraction, ns} of each share, none below the one before it.
+// Checks that {fraction, ns} exists for each share, and that ns never decreases.
 void check_curve(const nlohmann::json& curve) {
   REQUIRE(curve.size() == kCurveFractions.size());
   for (std::size_t i = 0; i < curve.size(); ++i) {
@@ -97,7 +97,7 @@ TEST_CASE("Each trial of a one-way row tells what bare lines did at its pace") {
   }
 }
 
-// At a rate that no writer keeps up with, so that it is the reader that holds it up.
+// The rate is too high for any writer, so the reader limits it.
 TEST_CASE("Bare lines carry every record, in order and whole, beyond a lap") {
   if (!has_two_cores()) {
     WARN("SKIPPED: needs two cores");

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What `lapwing serve` costs the publisher, and what a good client gets, beside 1,000 clients that take nothing.
+"""Measures the cost of `lapwing serve` for a publisher and a client, beside 1,000 silent clients.
 
     bench/served.sh [--rounds 3] [--seconds 20] [--clients 1000]
 
-Two publishers send 20,000 records a second each, each with a server of its own, and one good client reads the view of the
-first bus. In turn the clients that read nothing have the view of that bus, or of the other one: strangers, that cost the
-machine as much. Prints a line a run, and the medians over the rounds of the ratio of the two: of slow publishes of the
-first publisher (p99.9) and of the good client's messages. Needs build/release.
+Two publishers send 20,000 records per second each, each with its own server. One good client reads
+the view of the first bus. Alternately the silent clients open the view of that bus, or of the other
+one as strangers that load the machine equally. Prints one line per run, and the medians over the
+rounds of the ratio of the two: of the first publisher's slow publishes (p99.9), and of the good
+client's messages. Needs build/release.
 Exit: 0 measured, 1 a run failed, 2 wrong usage.
 """
 
@@ -32,12 +33,12 @@ import web_socket  # noqa: E402
 BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release"))
 PROGRAM = BUILD / "lapwing"
 TOKEN = "t" * 64
-PACE = 20_000  # records a second
-SETTLE_SECONDS = 12  # until every client is there, and after the last message is counted
+PACE = 20_000  # records per second
+SETTLE_SECONDS = 12  # until every client has connected, and after the last counted message
 WAIT_SECONDS = 60
-CLIENTS_MAX = 1000  # a server takes 1,024 connections
-DESCRIPTORS = CLIENTS_MAX + 64  # of this program, and of a server
-RECEIVE_BYTES = 2048  # of a silent client's socket: full soon
+CLIENTS_MAX = 1000  # a server accepts 1,024 connections
+DESCRIPTORS = CLIENTS_MAX + 64  # of this program and of a server
+RECEIVE_BYTES = 2048  # receive buffer of a silent client, which fills soon
 
 
 def until(what, is_so):
@@ -72,7 +73,7 @@ def connected(port, receive_bytes=None):
 
 @contextlib.contextmanager
 def silent_clients(port, bus, count):
-    """They ask for the view, and read not even that it comes."""
+    """Clients that request the view, but read nothing."""
     with contextlib.ExitStack() as open_until:
         for _ in range(count):
             connection = open_until.enter_context(connected(port, RECEIVE_BYTES))
@@ -85,7 +86,7 @@ def view_of(bus):
 
 
 class Served:
-    """A bus, its publisher, and a server of it."""
+    """A bus, its publisher, and its server."""
 
     def __init__(self, bus, seconds, open_until):
         self.bus = bus
@@ -105,7 +106,7 @@ class Served:
 
 
 def run(is_stranger, seconds, count):
-    """What the good client got, what publishing cost, and the most memory of a server."""
+    """Messages of the good client, cost of publishing, and maximum memory of a server."""
     with contextlib.ExitStack() as open_until:
         folder = Path(open_until.enter_context(tempfile.TemporaryDirectory(prefix="lw-")))
         served, other = (Served(folder / name, seconds, open_until) for name in ("served", "other"))

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# What `lapwing serve` costs the publisher, and what a good client gets: see bench/served.py.
+# Measures the cost of `lapwing serve` for the publisher and for a good client: see bench/served.py.
 exec python3 "$(dirname "${BASH_SOURCE[0]}")/served.py" "$@"

@@ -1,9 +1,9 @@
-// Is one way of doing things really worse than another, or was it chance? A sign-flip test.
+// A sign-flip test: is one variant really worse than another, or is the difference chance?
 //
-// The two were measured in pairs of neighbouring blocks. If it made no difference which was which,
-// each pair's difference might as well have had the other sign. So: of all 2^n ways to choose the
-// signs, the share whose sum is at least the sum that was seen. No distribution is assumed, and for
-// ten pairs all 1,024 ways are counted.
+// The two were measured in pairs of neighbouring blocks. If both were equal, the difference of each
+// pair might as well have the opposite sign. The result is the share of all 2^n choices of signs
+// whose sum is at least the observed sum. The test assumes no distribution. For ten pairs it counts
+// all 1,024 choices.
 //
 // Thread safety: pure function.
 #pragma once
@@ -16,8 +16,8 @@ namespace lapwing::bench {
 inline constexpr double kSignificance = 0.05;
 inline constexpr std::size_t kPairsMax = 20;
 
-// `differences`: suspect minus reference, one for each pair, at most kPairsMax. Returns the
-// probability of a sum at least as large by chance: small means that the suspect is worse.
+// `differences`: suspect minus reference, one per pair, at most kPairsMax. Returns the probability
+// of a sum at least as large by chance. A small value means that the suspect is worse.
 double sign_flip_probability(std::span<const double> differences);
 
 }  // namespace lapwing::bench

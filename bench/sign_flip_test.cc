@@ -22,7 +22,7 @@ TEST_CASE("No difference at all is no evidence") {
 }
 
 TEST_CASE("Three pairs can be counted by hand") {
-  // Of the eight sums of ±1 ±2 ±4 only 7 and 5 reach 5.
+  // Only two of the eight sums of ±1 ±2 ±4 reach 5: 7 and 5.
   const std::vector<double> mixed = {-1, 2, 4};
   CHECK(sign_flip_probability(mixed) == Approx(2.0 / 8));
 }

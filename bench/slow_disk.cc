@@ -63,7 +63,7 @@ std::size_t SlowWriteQueue::reap(std::span<WriteCompletion> out, std::uint64_t w
   }
 }
 
-// Notes what the real disk has done meanwhile, waiting for the first of it.
+// Records the completions of the real disk, waiting for the first one.
 void SlowWriteQueue::take_done(std::uint64_t wait_ns) {
   std::array<WriteCompletion, kCompletionsAtOnce> done{};
   const std::size_t count = queue_->reap(done, wait_ns);
@@ -89,7 +89,7 @@ std::size_t SlowWriteQueue::give_ready(std::span<WriteCompletion> out) {
   return count;
 }
 
-// Of those that wait for nothing but the slow disk.
+// The earliest time at which a request that only waits for the slow disk is ready.
 std::uint64_t SlowWriteQueue::next_ready_ns() const {
   std::uint64_t next = ~std::uint64_t{0};
   for (const Request& request : requests_) {
@@ -116,7 +116,7 @@ absl::Status SlowDisk::sync_directory(const std::string& path) {
 
 void put_journal_on_slow_disk(PublisherSetUp& options) {
   options.make_disk = [] { return std::make_unique<SlowDisk>(DiskSpeed{}, DiskClock::real()); };
-  // Without the publisher's lock, which is there for publishers that are killed.
+  // Without the publisher's lock, which protects against killed publishers.
   options.make_queue = [] {
     return std::make_unique<SlowWriteQueue>(make_write_queue(), DiskSpeed{}, DiskClock::real());
   };

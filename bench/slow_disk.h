@@ -1,12 +1,11 @@
-// A disk that is slower than the one it stands on, under a journal: it takes so many bytes a
-// second, and so much longer than the real one for each sync. What is written is written to the
-// real disk.
+// A disk for a journal that is slower than the real one: it has a limited rate in bytes per second
+// and additional time per sync. Data is written to the real disk.
 //
-// The archiver's writes come one after another, as on one device; a sync waits for the writes that
-// were asked for before it and holds up none that come after it. What Disk does for the journal at
-// the same time (names, reservations) takes as long, but does not stand in that queue.
+// The archiver's writes run one after another, as on one device. A sync waits for the writes
+// requested before it, and does not delay later ones. The journal's other operations (names,
+// reservations) take as long, but do not use that queue.
 //
-// Thread safety: as WriteQueue and Disk ask for; the clock is called from the same thread.
+// Thread safety: as required by WriteQueue and Disk. The clock is called from the same thread.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +24,14 @@ namespace lapwing::bench {
 
 struct DiskSpeed {
   double bytes_per_second = 100e6;
-  std::uint64_t sync_ns = 50'000'000;  // on top of what the real disk takes
+  std::uint64_t sync_ns = 50'000'000;  // in addition to the real disk
 
   std::uint64_t write_ns(std::size_t bytes) const {
     return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 / bytes_per_second);
   }
 };
 
-// Time as the disk has it, so that a test can have another.
+// The disk's clock, which a test can replace.
 struct DiskClock {
   std::function<std::uint64_t()> now_ns;
   std::function<void(std::uint64_t)> sleep_ns;
@@ -57,7 +56,7 @@ class SlowWriteQueue final : public WriteQueue {
     WriteCompletion completion;
     bool sync = false;
     bool done = false;           // by the real disk
-    std::uint64_t ready_ns = 0;  // when the slow disk is done, once the real one is
+    std::uint64_t ready_ns = 0;  // end on the slow disk, after the real one
   };
 
   void take_done(std::uint64_t wait_ns);
@@ -67,8 +66,8 @@ class SlowWriteQueue final : public WriteQueue {
   std::unique_ptr<WriteQueue> queue_;
   DiskSpeed speed_;
   DiskClock clock_;
-  std::vector<Request> requests_;   // in the order of their coming; never more than the depth
-  std::uint64_t idle_from_ns_ = 0;  // when the slow disk has written everything asked for
+  std::vector<Request> requests_;   // in order of arrival; at most the depth
+  std::uint64_t idle_from_ns_ = 0;  // end of all requested writes
 };
 
 class SlowDisk final : public PosixDisk {
@@ -85,7 +84,7 @@ class SlowDisk final : public PosixDisk {
   DiskClock clock_;
 };
 
-// Puts the journal of a publisher that is to be opened on such a disk.
+// Makes a publisher use such a disk for its journal. Call it before opening the publisher.
 void put_journal_on_slow_disk(PublisherSetUp& options);
 
 }  // namespace lapwing::bench

@@ -1,4 +1,4 @@
-// The slow disk under a clock that only moves when somebody sleeps: the real disk takes no time.
+// The slow disk with a clock that only advances in sleeps. The real disk takes no time.
 #include "bench/slow_disk.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::size_t kMegabyte = 1'000'000;  // 10 ms of a disk that takes 100 MB a second
+constexpr std::size_t kMegabyte = 1'000'000;  // 10 ms on a disk with 100 MB per second
 constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 
 class SlowDiskTest {
@@ -38,7 +38,7 @@ class SlowDiskTest {
   }
   WriteRequest sync(std::uint64_t tag) { return {WriteRequest::Kind::kSync, file_, 0, {}, tag}; }
 
-  // The tags of what is done within `wait_ns`.
+  // The tags of requests completed within `wait_ns`.
   std::vector<std::uint64_t> reap(std::uint64_t wait_ns) {
     std::array<WriteCompletion, 8> done;
     const std::size_t count = queue_.reap(done, wait_ns);
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(SlowDiskTest, "A queue that is full takes no more until somethi
   while (taken < 2 * kSlowQueueDepth && queue_.submit(write(taken + 1, 8))) {
     ++taken;
     std::array<WriteCompletion, 0> none;
-    queue_.reap(none, 0);  // the real disk is done at once, and has room
+    queue_.reap(none, 0);  // the real disk completes immediately, and has room
   }
   CHECK(taken == kSlowQueueDepth);
   CHECK(queue_.in_flight() == kSlowQueueDepth);

@@ -1,5 +1,5 @@
-// What users have otherwise: messages over a Unix socket, each written to a buffer of the sender's
-// and read in one of the receiver's.
+// The alternative to a channel: messages over a Unix socket, written from a buffer of the sender
+// and read into a buffer of the receiver.
 //
 // Thread safety: one thread in each of two processes.
 #pragma once
@@ -8,8 +8,9 @@
 
 namespace lapwing::bench {
 
-// Two connected sockets of that type (SOCK_STREAM or SOCK_SEQPACKET), made before the child that
-// uses the other one. Their buffers are of `buffer_bytes`, or as large as the kernel allows a user.
+// Two connected sockets of that type (SOCK_STREAM or SOCK_SEQPACKET), created before the child that
+// uses the second one. Their buffers have `buffer_bytes`, or the maximum that the kernel allows a
+// user.
 class SocketPair {
  public:
   SocketPair(int type, std::size_t buffer_bytes);
@@ -17,15 +18,15 @@ class SocketPair {
   SocketPair& operator=(const SocketPair&) = delete;
   ~SocketPair();
 
-  // One send and, but for what a stream divides, one receive a message.
+  // One send and one receive per message, unless a stream splits it.
   void send(const std::byte* message, std::size_t bytes) const;
   void receive(std::byte* message, std::size_t bytes) const;
 
-  // Whether a message of `bytes` bytes can be sent as one. Leaves it in the socket.
+  // True if a message of `bytes` bytes can be sent in one call. Leaves it in the socket.
   bool takes(std::size_t bytes) const;
 
  private:
-  // Not of UniqueFd, which a forked child does not have.
+  // Not a UniqueFd, because a forked child must not close it twice.
   int sending_ = -1;
   int receiving_ = -1;
 };

@@ -1,9 +1,9 @@
-// A record that says which it is and when it was due, and that cannot be mistaken for another: what
-// rows publish when they time how old a record is on its arrival.
+// A record that contains its number and its due time, and that cannot be confused with another.
+// Rows publish it to measure the age of records on arrival.
 //
 //   word 0       its number, from 1
 //   word 1       when it was due, in ticks()
-//   words 2 – 5  number + i * a constant, so that words of two records never pass for one
+//   words 2 – 5  number + i * a constant, so that mixed words of two records are detected
 //   word 6       number ^ due
 //
 // Thread safety: one thread.
@@ -30,7 +30,7 @@ class StampedRecord {
     for (std::size_t i = 2; i < kWords - 1; ++i) words_[i] = number + i * kStep;
     words_[kWords - 1] = number ^ due_ticks;
   }
-  // A copy of a received record, which is read in full.
+  // Copies a received record completely.
   explicit StampedRecord(const std::byte* record) {
     std::memcpy(words_.data(), record, kRecordBytes);
   }
@@ -38,7 +38,7 @@ class StampedRecord {
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
   std::uint64_t number() const { return words_[0]; }
   std::uint64_t due_ticks() const { return words_[1]; }
-  // False for a torn record: its words are not all of one.
+  // Returns false for a torn record, whose words do not belong together.
   bool whole() const { return words_ == StampedRecord(number(), due_ticks()).words_; }
 
  private:

@@ -1,8 +1,7 @@
-// What bench/time_to_live.py times: a process that joins a bus of market by order, folds what
-// rests, and says when it has caught up.
+// The process timed by bench/time_to_live.py: joins a bus of market by order, folds resting orders,
+// and prints a line when it has caught up.
 //
-//   lapwing_time_to_live BUS start|snapshot      one line of JSON when it has caught up, then it
-//   ends
+//   lapwing_time_to_live BUS start|snapshot      prints one line of JSON when caught up, then ends
 #include <chrono>
 #include <cstdlib>
 #include <iostream>

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""How long a process that joins late takes until it is live, in milliseconds.
+"""Measures the time until a late joiner is live, in milliseconds.
 
     cmake --build build/release --target lapwing lapwing_backlog lapwing_time_to_live
     bench/time_to_live.py build/release [--runs 3] [--backlog 1000000] [--rate 200000] [--disk DIR]
                           [--json-lines]
 
-Each run has a bus of its own: synthetic market by order, of which a backlog is published flat out.
-A checkpointer folds its orders, with a checkpoint every 200,000 records. From then on more is
-published at the rate all the time, and after the first checkpoint of that, four processes join, one
-after the other; each is timed from before it is started until it has said that it has caught up:
-  tail      lapwing tail --format none: every record, and nothing done with it
-  orders    lapwing_time_to_live: all orders that rest, folded, in memory
-from the start, and from a snapshot. The backlog has grown a little by the last of them; each line
-says how many entries and records it was.
+Each run has its own bus of synthetic market by order, with a backlog published at full speed. A
+checkpointer folds its orders and writes a checkpoint every 200,000 records. Then more records are
+published continuously at the rate. After the first checkpoint of these, four processes join one
+after another. Each is timed from before its start until it reports that it has caught up:
+  tail      lapwing tail --format none: every record, without processing
+  orders    lapwing_time_to_live: folds all resting orders in memory
+from the start, and from a snapshot. The backlog has grown slightly by the last join. Each line
+contains the number of entries and records.
 """
 
 import argparse
@@ -32,12 +32,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import built
 
 HANG_SECONDS = 120
-FOLDED_PER_SECOND_MIN = 50_000  # by the checkpointer; a slower one hangs
+FOLDED_PER_SECOND_MIN = 50_000  # by the checkpointer; a slower one counts as hanging
 CHECKPOINT_EVERY = 200_000
 
 
 class Bench:
-    """The programs, and a scratch folder on the disk that is measured."""
+    """The programs, and a scratch folder on the measured disk."""
 
     def __init__(self, build, folder):
         self.lapwing = str(build / "lapwing")
@@ -48,7 +48,7 @@ class Bench:
         self.checkpointer = None
 
     def publish(self, records, rate):
-        """Returns when so many are durable; go_on() publishes more at the rate."""
+        """Returns when `records` are durable. go_on() publishes more at the rate."""
         self.publisher = subprocess.Popen([self.backlog, self.bus, str(records), str(rate)],
                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         line = self.publisher.stdout.readline()
@@ -75,7 +75,7 @@ class Bench:
                 process.wait(HANG_SECONDS)
 
     def until_checkpoint(self, first, seconds):
-        """Waits for one as of that record or a later one."""
+        """Waits for a checkpoint as of that record or a later one."""
         deadline = time.monotonic() + seconds
         while self.newest_checkpoint() < first:
             if time.monotonic() > deadline:
@@ -88,7 +88,7 @@ class Bench:
         return max((int(file.stem) for file in files), default=0)
 
     def timed(self, command, line_says):
-        """Milliseconds until the process has written a line with those words; and the line."""
+        """Milliseconds until the process has written a line with this text, and the line."""
         began = time.monotonic()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True) as process:
@@ -108,7 +108,7 @@ class Bench:
 
 
 def measure(build, folder, backlog, rate):
-    """One run: {subject: (milliseconds, what it said)}."""
+    """One run: {subject: (milliseconds, its line)}."""
     bench = Bench(build, folder)
     try:
         head = bench.publish(backlog, rate)
@@ -142,7 +142,7 @@ def main():
     built.need("time_to_live", arguments.build / "lapwing", programs / "lapwing_backlog",
                programs / "lapwing_time_to_live")
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) != signal.SIG_IGN:  # ignored with nohup
             signal.signal(number, lambda number, frame: sys.exit(1))
     results = {}
     for run in range(1, arguments.runs + 1):

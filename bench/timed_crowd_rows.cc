@@ -1,5 +1,5 @@
-// What subscribers cost the publisher, and how old records are when they get them, for 1 to 64
-// subscribers in each way to wait, beside as many strangers that wait alike.
+// The cost of subscribers for the publisher, and the age of records on arrival, for 1 to 64
+// subscribers with each wait strategy, compared with as many strangers that wait in the same way.
 #include <algorithm>
 #include <string>
 
@@ -16,11 +16,11 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kBursts = 4'000;
-constexpr std::size_t kBurst = 16;  // records due at once, and timed together
+constexpr std::size_t kBurst = 16;  // records due at the same time and timed together
 constexpr double kPacePerSecond = 1e5;
 constexpr double kSlowNs = 10'000;
 
-// The figure is the publishing thread's median nanoseconds for a record.
+// The figure is the publishing thread's median time per record, in nanoseconds.
 Measurement publish_beside(const Setting& setting, Placement placement, CrowdSpec spec) {
   const PrivateDirectory directory(setting.ring_directory);
   spec.cores = cores_beside(placement);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What faults that `lapwing doctor` names cost: rows of the benchmark with and without each, in turn.
+"""Measures the cost of faults that `lapwing doctor` finds: benchmark rows with and without each.
 
     bench/tuning.sh [--rounds 5] [--faults io_uring,thp] [--disk DIR]
 
-Each fault is made for the one run alone: a system call is refused, a limit set, a setting of the kernel written and put back. Needs
-root and build/release. Prints a table in Markdown: how many times as long each row takes with the fault, as the median over the
-rounds of the ratio to its neighbour without. A line `not made: FAULT: why` names what this machine cannot do.
-Exit: 0 everything that can be made was measured, 1 a run failed, 2 wrong usage.
+Each fault exists only during a run: a system call is refused, a limit is set, or a kernel setting
+is written and restored. Needs root and build/release. Prints a table in Markdown with the slowdown
+of each row: the median over the rounds of the ratio to the neighbouring run without the fault. A
+line `not made: FAULT: why` lists faults that this machine cannot have.
+Exit: 0 everything possible was measured, 1 a run failed, 2 wrong usage.
 """
 
 import argparse
@@ -37,16 +38,16 @@ SHARED_THP = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 NOBODY = 65534
 TRIALS = 4
-PROGRAM = "lapwing publish"  # no row, but the program: the time that it takes to publish PROGRAM_RECORDS with a journal
+PROGRAM = "lapwing publish"  # not a row: the time to publish PROGRAM_RECORDS with a journal
 PROGRAM_RECORDS = 10_000_000
 
 
 class NotMade(Exception):
-    """This machine cannot have that fault, or cannot be without it."""
+    """The fault cannot be added to this machine, or not removed from it."""
 
 
 def refused(call):
-    """The system call answers that it may not be made."""
+    """The system call fails as not permitted."""
     @contextlib.contextmanager
     def fault(is_made):
         yield (lambda: seccomp.refuse(call, errno.EPERM)) if is_made else None
@@ -67,7 +68,7 @@ def no_huge_pages(is_made):
 
 @contextlib.contextmanager
 def quota(is_made):
-    """The time of one processor, for a process that uses two, in the periods that container run-times use."""
+    """Limits a process, which uses two processors, to the time of one, with containers' periods."""
     group = CPU_GROUPS / f"lapwing-tuning-{os.getpid()}"
     if not (CPU_GROUPS / "cpu.cfs_quota_us").exists():
         raise NotMade("there is no cgroup of version 1 with a quota")
@@ -82,7 +83,7 @@ def quota(is_made):
 
 @contextlib.contextmanager
 def shared_cores(is_made):
-    """Another busy process on every core."""
+    """Runs another busy process on every core."""
     spinning = [sys.executable, "-c", "while True: pass"]
     hogs = [subprocess.Popen(spinning) for _ in range(os.cpu_count() if is_made else 0)]
     try:
@@ -95,7 +96,7 @@ def shared_cores(is_made):
 
 @contextlib.contextmanager
 def locked_memory(is_made):
-    """As a user without rights: root may always lock."""
+    """Runs as an unprivileged user, because root may always lock memory."""
     if resource.getrlimit(resource.RLIMIT_MEMLOCK)[1] != resource.RLIM_INFINITY:
         raise NotMade("this process itself may not lock all memory")
 
@@ -107,9 +108,9 @@ def locked_memory(is_made):
     yield become
 
 
-# The fault of that property, and the rows that it may slow.
+# The fault of each property, and the rows that it may slow down.
 FAULTS = {
-    "io_uring": (refused("io_uring_setup"), (PROGRAM,)),  # the rows' own floors need it
+    "io_uring": (refused("io_uring_setup"), (PROGRAM,)),  # the floors of rows need it
     "thp": (no_huge_pages, ("publish", "one-reader", "one-reader-lossless", "journal-memory")),
     "memlock": (locked_memory, ("sustained", "journal-disk-10ms")),
     "cgroup-cpu": (quota, ("one-reader", "sustained", "wake")),
@@ -130,7 +131,7 @@ def measured_program(disk, prepare):
 
 
 def measured(rows, disk, prepare):
-    """Nanoseconds, or whatever is better when it is less, of each row."""
+    """The value of each row in which less is better, such as nanoseconds."""
     if rows == (PROGRAM,):
         return measured_program(disk, prepare)
     done = subprocess.run([BENCH, *rows, "--disk", disk, "--json-lines", "--trials", str(TRIALS)], capture_output=True,
@@ -150,7 +151,7 @@ def measured(rows, disk, prepare):
 
 
 def ratios(fault, rows, rounds, disk):
-    """Of each row, times as long as without the fault: one for each round."""
+    """The slowdown of each row compared with the run without the fault, one per round."""
     found = {row: [] for row in rows}
     for number in range(rounds):
         times = {}
@@ -174,7 +175,7 @@ def main():
     if os.geteuid() != 0:
         parser.error("this needs root: it sets limits and settings of the kernel")
     built.need("tuning", PROGRAM_PATH)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was set is put back
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # restores changed settings
     lines, failed = [], False
     with tempfile.TemporaryDirectory(dir=options.disk) as disk:
         os.chmod(disk, 0o777)

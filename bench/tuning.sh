@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# What faults that `lapwing doctor` names cost: see bench/tuning.py.
+# Measures the cost of faults that `lapwing doctor` finds: see bench/tuning.py.
 exec python3 "$(dirname "${BASH_SOURCE[0]}")/tuning.py" "$@"

@@ -21,10 +21,10 @@ constexpr std::uint64_t kPausesBetweenClocks = 1 << 16;
 
 [[noreturn]] void run_child(pid_t parent, int core, const std::function<void()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) std::_Exit(1);  // it died before the kernel was told
+  if (getppid() != parent) std::_Exit(1);  // the parent died before prctl
   pin_to_core(core);
   body();
-  std::_Exit(0);  // the parent's buffers are not this process's to flush
+  std::_Exit(0);  // must not flush the parent's buffers
 }
 
 int reap(pid_t pid) {
@@ -77,8 +77,8 @@ void Patience::pause() {
   const std::uint64_t now = monotonic_ns();
   if (deadline_ns_ == 0) deadline_ns_ = now + kSilenceNsMax;
   if (now > deadline_ns_) fail("the other process has been silent for minutes");
-  // Milliseconds have gone by, so this spin measures nothing any more; the other side may need the
-  // core.
+  // Milliseconds have passed, so this spin is not part of a measurement. The other side may need
+  // the core.
   sched_yield();
 }
 

@@ -1,12 +1,12 @@
-// The two-process harness: memory that both sides share, a child process on a core of its own, and
-// waiting for the other side without waiting for ever.
+// The two-process harness: memory shared by both sides, a child process on its own core, and
+// bounded waits for the other side.
 //
-// Thread safety: one thread makes children; a Shared object holds atomics and plain data whose use
-// its owner states.
-// Ownership: a Child that is still running when its object goes is killed and reaped; a child whose
-// parent dies is killed by the kernel. No process outlives the harness.
+// Thread safety: one thread creates children. A Shared object contains atomics, and plain data
+// whose use is documented by its owner. Ownership: a Child that is still running when its object is
+// destroyed is killed and reaped. The kernel kills a child whose parent dies. No process outlives
+// the harness.
 //
-// Make children before opening anything with threads: the child is a fork, and has one thread.
+// Create children before opening anything with threads: the child is a fork, and has one thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@
 
 namespace lapwing::bench {
 
-// Zeroed memory that this process and the children made after it share; populated in full.
+// Zeroed memory shared by this process and later children. All pages are populated.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes);
@@ -50,24 +50,24 @@ class Shared {
   T* object_;
 };
 
-// A forked process that runs `body` on `core` and exits with 0 when it returns.
+// A forked process that runs `body` on `core` and then exits with 0.
 class Child {
  public:
   Child(int core, const std::function<void()>& body);
-  ~Child();  // kills it if join() was not called
+  ~Child();  // kills it unless join() was called
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const { return pid_; }
   void join();  // fails the benchmark if the child did not exit with 0
-  void kill();  // SIGKILL, and reaps it
+  void kill();  // sends SIGKILL and reaps it
 
  private:
   pid_t pid_;
 };
 
-// One pause of a spin that ends the benchmark when the other side has been silent for
-// kSilenceNsMax: a crash there must not leave a process spinning here.
+// One pause of a spin loop, which ends the benchmark when the other side has been silent for
+// kSilenceNsMax. A crash there does not leave this process spinning.
 inline constexpr std::uint64_t kSilenceNsMax = 300'000'000'000;
 class Patience {
  public:

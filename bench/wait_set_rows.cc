@@ -1,4 +1,4 @@
-// What it costs to wait for several buses in one thread: a wake-up, and a look that finds nothing.
+// The cost of waiting for several buses in one thread: a wake-up, and a poll without a result.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -22,20 +22,20 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kWakes = 100;
-// Without a record: the publishers' own threads sleep, too. For 10 ms after a record they look at the
-// ring every 50 us, and sixteen of them leave a sleeper on their core little of it.
+// Without records the publishers' own threads sleep as well. For 10 ms after a record they poll the
+// ring every 50 us, and sixteen of them leave little time for a sleeper on their core.
 constexpr std::uint64_t kQuietNs = 12'000'000;
 constexpr std::size_t kLookedAtBuses = 16;
 constexpr std::size_t kCalls = 2'048'000;
 constexpr std::size_t kBlockCalls = 1024;  // timed together
 
-// Rings of a few thousand slots: what is measured here does not go by their size.
+// Rings of a few thousand slots, because their size does not affect these rows.
 Setting with_small_rings(Setting setting) {
   setting.quick = true;
   return setting;
 }
 
-// One or more buses, each in a directory of its own.
+// One or more buses, each in its own directory.
 class Buses {
  public:
   Buses(const Setting& setting, std::size_t count) : setting_(with_small_rings(setting)) {
@@ -50,7 +50,7 @@ class Buses {
     }
     return publishers;
   }
-  // Which have joined.
+  // Opens subscribers that have joined.
   std::deque<Subscriber> open_subscribers(WaitStrategy wait) const {
     std::deque<Subscriber> subscribers;
     for (const PrivateDirectory& directory : directories_) {
@@ -74,14 +74,14 @@ WaitSet open_set(std::deque<Subscriber>& subscribers, WaitStrategy wait) {
   return set;
 }
 
-// The sleeper's side of the bed; n-th sleep by n-th sleep.
+// The sleeper's data. The two counters count its sleeps and wake-ups.
 struct alignas(kWordStride) Bed {
   alignas(kWordStride) std::atomic<std::uint64_t> bedtimes{0};
   alignas(kWordStride) std::atomic<std::uint64_t> risings{0};
   double median_ns = 0;
 };
 
-// The next record, of whichever bus of the set; without one, of the bus that is said to have it.
+// Reads the next record from any bus of the set; without a set, from the given bus.
 Item next_record(WaitSet* set, std::deque<Subscriber>& subscribers, std::uint64_t bus) {
   for (;;) {
     const std::uint64_t number = set == nullptr ? bus : set->wait(kHang)->token;
@@ -117,8 +117,8 @@ void let_all_sleep() {
   spin_until([&] { return monotonic_ns() >= due_ns; });
 }
 
-// Of a sleeper that is woken by one of `count` buses after the other. It waits for all of them in a
-// set, or each time for the one that is next.
+// The wake-up time of a sleeper that `count` buses wake one after another. It waits for all of them
+// in a set, or each time for the next one.
 double wake_of_buses_ns(const Setting& setting, Placement placement, std::size_t count, bool in_set,
                         std::size_t wakes) {
   const Buses buses(setting, count);
@@ -161,7 +161,7 @@ RowResult run_wake_of(const Setting& setting, const char* name, const char* what
       });
 }
 
-// Of a call that finds nothing, for each of `count` quiet buses that it looks at.
+// The cost of a call without a result, for each of the `count` quiet buses that it polls.
 template <typename Call>
 double quiet_call_ns(const Setting& setting, Placement placement, std::size_t count,
                      const Call& call) {

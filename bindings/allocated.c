@@ -1,5 +1,6 @@
-/* What a process has allocated over the address sanitizer, for leaks.py: preloaded beside it, and asked by a signal.
- * The answer stands in the file that LAPWING_ALLOCATED names: how often it was asked, and bytes, 64 bits each. */
+/* Reports the bytes that a process has allocated, as the address sanitizer counts them. leaks.py
+ * preloads this library with the sanitizer, and sends a signal for each report. A report goes to the
+ * file that LAPWING_ALLOCATED names: the number of reports, then the bytes, 64 bits each. */
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Each language with each: one publishes or sends, the other one reads.
+"""Tests every pair of languages: one publishes or sends, the other reads.
 
     bindings/cross.py
 
-Prints `bus: N of N digests equal` and `channel: N of N exact`, N being the square of the number of
-languages that are built. Exit: 0 all are, 1 one is not.
+Prints `bus: N of N digests equal` and `channel: N of N exact`, where N is the square of the number
+of languages that are built. Exit: 0 all are equal, 1 at least one is not.
 """
 
 import sys
@@ -41,7 +41,7 @@ def ask(driver, step):
 
 
 class Pair:
-    """Two drivers in one directory, which end with it."""
+    """Two drivers in one temporary directory. Both end when it is deleted."""
 
     def __init__(self, one, other):
         self.directory = tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp")
@@ -58,7 +58,7 @@ class Pair:
 
 
 def over_a_bus(publisher_language, subscriber_language):
-    """The digest that the subscriber has of all rows."""
+    """The subscriber's digest of all rows."""
     with Pair(publisher_language, subscriber_language) as (publisher, subscriber):
         ask(publisher, f"publisher.open as=p directory=bus record_bytes={ROW_BYTES} capacity=65536")
         ask(subscriber, "subscriber.open as=s directory=bus start=oldest end_at_close=1")
@@ -70,7 +70,7 @@ def over_a_bus(publisher_language, subscriber_language):
 
 
 def over_a_channel(producer_language, consumer_language):
-    """The digests of the messages, in their order."""
+    """The digests of the messages, in order."""
     with Pair(producer_language, consumer_language) as (producer, consumer):
         ask(consumer, "listener.open as=l path=c.sock")
         ask(consumer, "begin a listener.accept on=l as=c role=consumer timeout_ms=20000")

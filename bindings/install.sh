@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs each package as its users do, in an empty folder of its own, and runs its example `publish` there
-# with the installed library: `8 installed, 8 ran`. After bindings/test.sh, which builds the packages.
+# Installs each package as its users do, in an empty folder of its own, and runs the package's example `publish`
+# with the installed library: `8 installed, 8 ran`. Run it after bindings/test.sh, which builds the packages.
 #   bindings/install.sh [LANGUAGE…]      default: c python rust go java kotlin node csharp
-# The build is LAPWING_BUILD_DIR, by default build/release. Exit: 0 all did, 1 one did not,
-# 2 there is no such language.
+# Uses the build LAPWING_BUILD_DIR, by default build/release. Exit: 0 all packages installed and ran, 1 at least one
+# did not, 2 unknown language.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(cd "${LAPWING_BUILD_DIR:-$root/build/release}" && pwd) || exit 1
@@ -26,7 +26,7 @@ libdir=$(dirname "$(find "$work/prefix" -name liblapwing.so.1)")
 export LD_LIBRARY_PATH=$libdir PKG_CONFIG_PATH=$libdir/pkgconfig
 export C_INCLUDE_PATH=$work/prefix/include CPLUS_INCLUDE_PATH=$work/prefix/include
 
-# install_LANGUAGE in its folder; then run_LANGUAGE BUS publishes some records.
+# install_LANGUAGE runs in the folder of the language. Then run_LANGUAGE BUS publishes some records.
 install_c() {
   # shellcheck disable=SC2046
   cc "$root/tests/capi/round_trip.c" -o publish $(pkg-config --cflags --libs lapwing)
@@ -38,7 +38,7 @@ install_python() {
       "--config-settings=cmake.define.LAPWING_BUNDLE=$build/liblapwing.so.1" &&
     cp "$bindings/python/examples/publish.py" .
 }
-# The package with a library of its own finds no other one.
+# Without LD_LIBRARY_PATH, the package that bundles the library can find only its own copy.
 run_python() {
   venv/bin/python publish.py "$1" 10 &&
     env -u LD_LIBRARY_PATH bundled/bin/python -c \
@@ -63,7 +63,7 @@ run_java() {
   jdk && "$JAVA_HOME/bin/java" -cp "$root/build/bindings/java/lapwing.jar" \
     --enable-native-access=ALL-UNNAMED Publish.java "$1"
 }
-# Kotlin's examples are compiled by Maven, with the tests of its package.
+# Maven compiles Kotlin's examples with the tests of its package.
 install_kotlin() {
   jdk && "$bindings/kotlin/build.sh" && cp "$root/build/bindings/kotlin/lapwing-kotlin.jar" . &&
     cp -r "$root/build/bindings/kotlin/lib" "$root/build/bindings/kotlin/test-classes" .

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""Opens and closes handles of each language many times, and compares what its process holds.
+"""Opens and closes handles of each language many times, and compares the resources of the process before and after.
 
     bindings/leaks.py [--cycles 100000] [--languages c,python]
     bindings/leaks.py --sanitized build/asan [--languages python,node]
 
-With --sanitized the library is that of a build with the address sanitizer of gcc; its first report ends the driver.
+With --sanitized, the library comes from a build with gcc's address sanitizer. The sanitizer's first report ends the
+driver.
 
-A line for each language: descriptors, threads and mappings before and after, and how much resident memory has grown.
-They have to be equal, and memory within 1 MiB. Memory is sampled over the last tenth of the cycles and the least counts:
-runtimes give free memory back late, at times of their own.
-Exit: 0 they are, 1 one is not, 2 wrong usage.
+Prints a line for each language: descriptors, threads and mappings before and after, and the growth of resident memory.
+The counts must be equal, and memory may grow by at most 1 MiB. Memory is sampled over the last tenth of the cycles, and
+the smallest sample counts, because runtimes return free memory late and at unpredictable times.
+Exit: 0 no leak, 1 at least one language leaks, 2 wrong usage.
 
-Over the sanitizer, memory is what is allocated, as the sanitizer counts it, and what is resident elsewhere. The pages
-of the sanitizer's own allocator are shown and not compared: it takes freed places in random order, so that ever more
-pages have something in them. Node.js had 3.1 MB allocated after each of 80,000 cycles, in 35 and then in 43 MB.
+With the sanitizer, memory is the sum of the allocated bytes, as the sanitizer counts them, and the resident memory
+outside its allocator. Pages of that allocator are shown, but not compared. It reuses freed blocks in random order, so
+more and more pages are partly used. Node.js had 3.1 MB allocated after each of 80,000 cycles, in 35 MB of pages and
+later in 43 MB.
 """
 
 import argparse
@@ -33,18 +35,18 @@ sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
 import run as conformance  # noqa: E402
 
 MEMORY_GROWTH_MAX = 1 << 20
-# Of memory that was freed, how much is given back at once would else be chance: the C library keeps some for the
-# thread that freed it, and keeps large blocks once it has seen their size; Go lets garbage lie for a while. A worker of
-# Kotlin's coroutines that has nothing to do ends after a second, not a minute: how many there are would be chance, too.
-# Node.js would make its young generation larger, and its compiler would take 1.6 MB, each once, at a time of its own.
+# These settings make the return of freed memory predictable. The C library keeps some freed memory for the thread that
+# freed it, and keeps large blocks once it has seen their size. Go collects garbage late. An idle worker of Kotlin's
+# coroutines ends after a second, not a minute, so that the number of workers does not vary. Node.js would enlarge its
+# young generation once, and its compiler would allocate 1.6 MB once, both at an unpredictable time.
 ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "GOGC": "10",
                "NODE_OPTIONS": "--max-semi-space-size=1 --jitless",
                "JAVA_TOOL_OPTIONS": "-Dkotlinx.coroutines.scheduler.keep.alive.sec=1"}
 COUNTED = ("descriptors", "threads", "mappings")
 SETTLE_SECONDS = 3
 WARM_UP = 200  # cycles
-SAMPLES = 10  # of memory
-CYCLES_MIN = 10 * SAMPLES  # the last tenth has a cycle for each sample
+SAMPLES = 10  # of memory, over the last tenth of the cycles
+CYCLES_MIN = 10 * SAMPLES  # so that the last tenth has a cycle for each sample
 PUBLISHER_EVERY = 1000  # cycles: each start and close of a session writes to the disk
 CYCLE = (
     "subscriber.open as=s directory=bus start=oldest", "subscriber.destroy on=s",
@@ -52,22 +54,23 @@ CYCLE = (
     "books.create as=b", "books.destroy on=b",
     "listener.open as=l path=c.sock", "listener.destroy on=l",
 )
-# In a directory of its own: a start reads the list of all sessions that there were, which would grow.
+# Uses a directory of its own: a start reads the list of all earlier sessions, which would grow.
 SESSION = ("publisher.open as=p directory=own record_bytes=16 capacity=4096", "publisher.publish on=p from=1 count=1",
            "publisher.close on=p timeout_ms=forever", "publisher.destroy on=p")
-# Where the address sanitizer has its allocator, and the shadow of all memory.
+# The address ranges of the sanitizer's allocator, and of its shadow of all memory.
 SANITIZER_ADDRESSES = ((0x600000000000, 0x640000000000), (0x7fff8000, 0x10007fff8000))
 ASK_SIGNAL = signal.SIGRTMAX - 1
 ASK_SECONDS_MAX = 60
-# What is freed stays in a quarantine, one for each thread and one for all: small ones, so that growth shows. The stack of
-# each allocation is kept for ever, and compiled JavaScript has ever new ones: of one frame there are few.
+# Freed memory stays in a quarantine for each thread and one for the process. Both are small, so that growth shows. The
+# sanitizer keeps the stack of each allocation forever, and compiled JavaScript produces new stacks all the time. Stacks
+# of one frame are few.
 SANITIZER = ("detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=16:malloc_context_size=1:"
              "allocator_release_to_os_interval_ms=200:abort_on_error=1")
 
 
 def sanitized_driver(language, build, directory):
-    """The command of a driver whose library is that of this build. What is not itself built with the
-    sanitizer has to load it first, and the C++ library with it."""
+    """The command of a driver that uses the library of this build. A program that is not built with the
+    sanitizer must load the sanitizer first, and the C++ library with it."""
     loaded = [subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True,
                              text=True).stdout.strip() for name in ("libasan.so", "libstdc++.so")]
     counter = Path(directory, "allocated.so")
@@ -80,7 +83,7 @@ def sanitized_driver(language, build, directory):
 
 
 def allocated(pid, directory):
-    """The bytes that the process has allocated, by the sanitizer's count."""
+    """The bytes that the process has allocated, as the sanitizer counts them."""
     answer = Path(directory, "allocated")
     asked, _ = struct.unpack("QQ", answer.read_bytes())
     os.kill(pid, ASK_SIGNAL)
@@ -94,7 +97,7 @@ def allocated(pid, directory):
 
 
 def resident_elsewhere(pid):
-    """Bytes of resident memory that are not the sanitizer's."""
+    """Bytes of resident memory outside the sanitizer's own memory."""
     total, counted = 0, True
     for line in Path("/proc", str(pid), "smaps").read_text().splitlines():
         word, *rest = line.split()
@@ -126,7 +129,7 @@ def held(pid):
 
 
 def settled(pid, like=None):
-    """What it holds once threads that are just ending have ended: at most SETTLE_SECONDS later."""
+    """The process's resources, once ending threads have ended. Waits at most SETTLE_SECONDS."""
     until = time.monotonic() + SETTLE_SECONDS
     while True:
         now = held(pid)
@@ -151,7 +154,7 @@ def cycle(driver, directory, count, publisher_every=PUBLISHER_EVERY):
 
 
 def held_after(driver, directory, cycles, last, sanitized, like=None):
-    """What it holds after so many cycles. Memory is sampled over the last ones; the least counts."""
+    """The process's resources after that many cycles. Samples memory over the last ones, and returns the minimum."""
     pid = driver.process.pid
     cycle(driver, directory, cycles - last)
     memory = []
@@ -170,7 +173,7 @@ def measured(language, cycles, sanitized):
             command=sanitized_driver(language, sanitized, directory) if sanitized else None)
         try:
             take(publisher, ("publisher.open as=p directory=bus record_bytes=16 capacity=4096",))
-            cycle(driver, directory, WARM_UP, publisher_every=1)  # what a runtime allocates once
+            cycle(driver, directory, WARM_UP, publisher_every=1)  # one-time allocations of the runtime
             if sanitized:
                 check_sanitized(driver.process.pid, sanitized)
             last = cycles // 10

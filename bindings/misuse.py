@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Does in each language what a program must not do, and shows what it is answered.
+"""Performs invalid actions in each language, and reports how the library answers.
 
     bindings/misuse.sh [--languages c,python] [--cases forked,ctrl-c]
 
-A line for each case and language: what was answered, or how the program ended. The steps are `misuse.*` of
-tests/conformance/bindings/README.md; what each answers is in ANSWERS below. At the end `0 crashes, 0 hangs`.
-The times of `ctrl-c` and `publisher-dropped` hold at the usual priority, also beside programs that keep every processor
-busy; with `nice` beside them they do not.
-`publisher-dropped` needs root, a loop device and fsfreeze: it makes a file system that hangs, in a mount namespace of
-its own.
-Exit: 0 nothing crashed, hung or answered otherwise, 1 something did, or a case could not be tried, 2 wrong usage.
+Prints a line for each case and language: the answer, or how the program ended. The steps are the `misuse.*` steps of
+tests/conformance/bindings/README.md, and ANSWERS contains the expected answers. The last line is `0 crashes, 0 hangs`.
+The time limits of `ctrl-c` and `publisher-dropped` hold at the usual priority, even if other programs keep every
+processor busy. They do not hold under `nice` with such load.
+`publisher-dropped` requires root, a loop device and fsfreeze. It freezes a file system in a mount namespace of its
+own.
+Exit: 0 no crash, no hang and no unexpected answer, 1 otherwise, or if a case could not be run, 2 wrong usage.
 """
 
 import argparse
@@ -34,12 +34,12 @@ CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 CTRL_C_SECONDS_MAX = 0.2
 EXIT_SECONDS_MAX = 5
 DROP_MS_MAX = 1000
-IN_A_WAIT_SECONDS = 0.5  # a program that was told to wait is waiting by then
+IN_A_WAIT_SECONDS = 0.5  # after this time, the program is in the wait that it was asked to start
 CLONE_NEWNS = 0x20000
 RECORDS = 100
 
-# Answers, and the languages that do not have the case. In C bindings/c/misuse_test.cc has them. The compiler of Rust refuses
-# the first two, and bindings/rust/lapwing/tests/fork.rs forks. The other runtimes cannot fork.
+# The expected answers, and the languages without the case. For C, bindings/c/misuse_test.cc tests these cases. The Rust
+# compiler rejects the first two, and bindings/rust/lapwing/tests/fork.rs tests the fork. Other runtimes cannot fork.
 ANSWERS = {
     "used-after": ("ok kinds=8 answers=misuse", ("c", "rust")),
     "two-threads": ("ok second=misuse first=interrupted", ("c", "rust")),
@@ -57,7 +57,7 @@ class Hang(Exception):
 
 @contextmanager
 def place():
-    """A directory with a bus of 16-byte records and its publisher."""
+    """A temporary directory with a bus of 16-byte records, and the publisher of the bus."""
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
         publisher = conformance.Driver("c", directory)
         try:
@@ -79,7 +79,7 @@ def driver_of(language, directory):
 
 
 def answered(driver, step):
-    """The lines of the answer."""
+    """The lines of the driver's answer."""
     try:
         return driver.ask(step)
     except RuntimeError as error:
@@ -91,9 +91,9 @@ def asked(driver, step):
 
 
 def end_of(driver, seconds):
-    """How the program ended, and after how long."""
+    """The program's exit code, and the seconds until it ended."""
     start = time.monotonic()
-    end = os.pidfd_open(driver.process.pid)  # Popen.wait() looks every 50 ms only
+    end = os.pidfd_open(driver.process.pid)  # Popen.wait() only polls every 50 ms
     try:
         if not select.select([end], [], [], seconds)[0]:
             raise Hang(f"it had not ended after {seconds} s")
@@ -107,7 +107,7 @@ def end_of(driver, seconds):
 
 
 def is_ended_well(driver):
-    """Whether it ends with 0 at the end of its input."""
+    """Closes the program's input, and returns whether its exit code is 0."""
     driver.process.stdin.close()
     code, _ = end_of(driver, EXIT_SECONDS_MAX)
     return code == 0
@@ -150,7 +150,7 @@ def exit_in_a_wait(language):
 
 
 def send(driver, step):
-    """A step that is not answered, and time to begin with it."""
+    """Sends a step that has no answer, and waits until it has started."""
     driver.process.stdin.write(step.encode() + b"\n")
     driver.process.stdin.flush()
     time.sleep(IN_A_WAIT_SECONDS)
@@ -158,7 +158,7 @@ def send(driver, step):
 
 @contextmanager
 def disk(folder):
-    """A file system of its own, mounted at a directory of that name."""
+    """A separate ext4 file system, mounted at `disk` in the folder."""
     image = Path(folder, "image")
     with open(image, "wb") as file:
         file.truncate(256 << 20)
@@ -169,7 +169,7 @@ def disk(folder):
     try:
         yield mounted
     finally:
-        # Lazily: the kernel may still be closing what io_uring held.
+        # Unmount lazily: the kernel may still be closing files that io_uring held.
         subprocess.run(["umount", "--lazy", str(mounted)], check=True)
 
 
@@ -190,7 +190,7 @@ def publisher_dropped(language):
 
 
 def why_no_disk():
-    """Why there cannot be a file system that hangs; None where there can."""
+    """The reason why no file system can be frozen here, or None if one can."""
     if os.geteuid() != 0:
         return "it needs root"
     missing = [name for name in ("mkfs.ext4", "fsfreeze") if shutil.which(name) is None]
@@ -209,7 +209,7 @@ CASES |= {"publisher-killed": publisher_killed, "ctrl-c": ctrl_c, "exit-in-a-wai
 
 
 def tried(case, language):
-    """The line's words, and what it counts as: "", "crash", "hang" or "unexpected"."""
+    """The text of the line, and the kind of failure: "", "crash", "hang" or "unexpected"."""
     try:
         answer, good = CASES[case](language)
         return answer, "" if good else "unexpected"
@@ -225,11 +225,11 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES))
     options = parser.parse_args()
     languages = conformance.languages_of(parser, options.languages)
-    conformance.need_built("misuse", [*languages, "c"])  # C's driver publishes for all
+    conformance.need_built("misuse", [*languages, "c"])  # the C driver is the publisher for all languages
     cases = options.cases.split(",")
     for unknown in set(cases) - set(CASES):
         parser.error(f"no case is called {unknown}; there are {', '.join(CASES)}")
-    # A program that a shell starts in the background ignores SIGINT, and so does what it starts.
+    # A shell makes its background programs ignore SIGINT, and child processes inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     left_out = 0
     counts = {"crash": 0, "hang": 0, "unexpected": 0}

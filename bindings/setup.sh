@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Installs from Debian what the packages of other languages are built with, as far as Debian has it: Python's
-# headers, Rust, Maven, Node.js, Mono. Go 1.24 and a JDK 22 are newer than Debian 12's; bindings/test.sh says
-# which language a machine lacks something for.
-# Runs as root, or as a user who may use sudo; idempotent, asks nothing.
+# Installs the Debian packages that the bindings are built with: Python's headers, Rust, Maven, Node.js, Mono.
+# Go 1.24 and JDK 22 are newer than those of Debian 12. bindings/test.sh reports which languages the machine
+# cannot build.
+# Run it as root, or as a user who may use sudo. It is idempotent and not interactive.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/../tools/apt.sh"
 take_no_arguments "$@"
 
-# Programs by name, since one that came another way is as good.
+# Looks for programs by name: those of other sources are equally good.
 missing=()
 has cargo || missing+=(cargo-web)
 has cargo-clippy || missing+=(rust-web-clippy)

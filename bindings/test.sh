@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds the package of each language, and runs the scenarios of tests/conformance/bindings with all of
-# them: a table, and then `8 languages, 0 differ`.
+# them. Prints a table, and then `8 languages, 0 differ`.
 #   bindings/test.sh                        every language that has a package
-#   bindings/test.sh --languages c,python   these
-#   bindings/test.sh --break LANGUAGE       two errors' names are swapped there: it has to be named
-#   bindings/test.sh --unit                 also each language's own tests and examples
-# What a machine lacks for a language is said, and the language left out; with LAPWING_REQUIRE_REGISTRIES
-# set that is an error.
-# The library is that of the build LAPWING_BUILD_DIR, by default build/release.
-# Exit: 0 all answer as expected, 1 one does not, or is left out though all are required, 2 wrong usage.
+#   bindings/test.sh --languages c,python   only these
+#   bindings/test.sh --break LANGUAGE       swaps two error names there; the report must name the language
+#   bindings/test.sh --unit                 also runs each language's own tests and examples
+# Reports and skips a language if this machine cannot build it. If LAPWING_REQUIRE_REGISTRIES is set,
+# that is an error.
+# Uses the library of the build LAPWING_BUILD_DIR, by default build/release.
+# Exit: 0 all answers are as expected, 1 one is not, or a required language was skipped, 2 wrong usage.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export LAPWING_BUILD_DIR=${LAPWING_BUILD_DIR:-$root/build/release}
@@ -61,7 +61,7 @@ for language in ${languages//,/ }; do
   esac
 done
 
-run() {  # --languages LIST, and what else run.py takes; with an empty list there is nothing to run
+run() {  # --languages LIST, and other options of run.py; does nothing if the list is empty
   [[ -n $2 ]] || return
   python3 "$root/tests/conformance/bindings/run.py" "${more[@]}" "$@" || failed=1
 }

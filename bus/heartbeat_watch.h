@@ -1,10 +1,10 @@
-// How old a publisher's heartbeat is.
+// Measures the age of a publisher's heartbeat.
 //
 // The heartbeat is a time of the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
-// subtracts it from its own clock. In another time namespace that clock has another offset. Then,
-// and if the heartbeat is from the future, the reader measures by its own clock for how long the
-// value has not changed. So the first age is 0, and a publisher that is silent is noticed late
-// instead of never, or at once although it lives.
+// subtracts it from its own clock. In another time namespace, that clock has another offset. In
+// that case, and if the heartbeat is in the future, the reader measures with its own clock how long
+// the value has not changed. The first age is then 0. So a silent publisher is detected late, but
+// always, and a running one is not reported as silent.
 //
 // Thread safety: one thread.
 #pragma once
@@ -33,17 +33,18 @@ class HeartbeatWatch {
     if (is_measured_by_change(beat_ns, now_ns)) return now_ns - since_ns_;
     return now_ns > beat_ns ? now_ns - beat_ns : 0;
   }
-  // Whether the age is the time since the first look at this value, so that one look proves nothing.
+  // Whether the age is the time since this value was first seen, so that one poll proves nothing.
   bool is_measured_by_change(std::uint64_t beat_ns, std::uint64_t now_ns) const {
     return !has_same_clock_ || beat_ns > now_ns + kClockReadNs;
   }
-  // False if the age is measured by changes and none was seen yet: it is at least age_ns() then.
+  // False if the age is measured by changes and no change was seen yet. The age is then at least
+  // age_ns().
   bool is_age_known(std::uint64_t beat_ns, std::uint64_t now_ns) const {
     return has_changed_ || !is_measured_by_change(beat_ns, now_ns);
   }
 
  private:
-  // The reader's time is taken before the heartbeat is loaded.
+  // Tolerance, because the reader's time is taken before the heartbeat is loaded.
   static constexpr std::uint64_t kClockReadNs = 1'000'000'000;
 
   bool has_same_clock_;

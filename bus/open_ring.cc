@@ -20,7 +20,7 @@
 namespace lapwing {
 namespace {
 
-// O_PATH first: opening a device, or a FIFO, does something to it.
+// Opens with O_PATH first, because opening a device or a FIFO has side effects.
 absl::StatusOr<UniqueFd> open_regular(const std::string& path) {
   const UniqueFd found =
       UniqueFd::opened_by([&] { return ::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); });

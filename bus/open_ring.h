@@ -1,15 +1,16 @@
-// A ring file that was found by its name: whose it is, and whether its publisher lives.
+// A ring file that was found by its name. Determines its owner, and whether its publisher lives.
 //
-// A path that stands in a file (bus.json, `sessions`) is a claim. Before a ring is recovered from,
-// read without a publisher or removed, its own header must say that it is the ring of this
-// directory and this session, it must be a file of the user that owns the directory (in /dev/shm
-// others may take a name when its owner's files are gone), and no publisher may hold it.
+// A path in a file (bus.json, `sessions`) is only a claim. Three things must be true before a ring
+// is used for recovery, read without a publisher, or removed. Its header must identify it as the
+// ring of this directory and this session. The file must belong to the owner of the directory,
+// because in /dev/shm others may reuse a name once its owner's files are gone. And no publisher may
+// hold it.
 //
-// Who lives. A publisher locks its ring (F_OFD_SETLK, a write lock) before the file has a name, and
-// the kernel keeps the lock until the descriptor and every mapping made through it are gone: until
-// the process has ended, however it ends. Whoever has the file open for reading asks with
-// F_OFD_GETLK. A reader cannot imitate it: a write lock needs a descriptor that may write, and the
-// read lock that a reader may take conflicts with nothing that is asked.
+// A publisher locks its ring (F_OFD_SETLK, a write lock) before the file has a name. The kernel
+// keeps the lock until the descriptor and every mapping made through it are gone, which is when the
+// process has ended for any reason. A process that has the file open for reading queries the lock
+// with F_OFD_GETLK. A reader cannot fake the lock: a write lock needs a writable descriptor, and a
+// read lock does not conflict with the query.
 //
 // Thread safety: const, any thread. Owns a descriptor.
 #pragma once
@@ -30,7 +31,7 @@
 
 namespace lapwing {
 
-// A directory by what a copy does not share with it and a new name does not change.
+// The identity of a directory. A copy has another identity; a rename does not change it.
 struct DirectoryIdentity {
   std::uint64_t device = 0;  // st_dev
   std::uint64_t inode = 0;   // st_ino; 0: none
@@ -42,20 +43,21 @@ struct DirectoryIdentity {
 // Errors: kNotFound, kNotPermitted, kSystem.
 absl::StatusOr<DirectoryIdentity> directory_identity(const std::string& directory);
 
-// Whose `path` is, if it is neither `owner`'s nor root's. If `path` cannot be looked at: the same of
-// the nearest directory above it that can be.
+// Returns the owner of `path` if it is neither `owner` nor root. If `path` cannot be examined,
+// checks the nearest directory above it that can be.
 std::optional<uid_t> foreign_user(const std::string& path, uid_t owner);
 
-// What the ring file of a session is called.
+// Returns the name of a session's ring file.
 std::string ring_file_name(const Id128& session_id);
-// Whether `path` can be the ring of that session: absolute, without "..", and called so.
+// Returns whether `path` can be the ring of that session: absolute, without "..", and with that
+// name.
 bool is_ring_path(const std::string& path, const Id128& session_id);
 
 class OpenRing {
  public:
-  // Opens O_RDONLY, without following links and without touching what is no regular file; checks a
-  // private copy of the header (magic, ABI, feature bits, checksum, geometry against the file's
-  // size). Errors: kNotFound, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged.
+  // Opens the file O_RDONLY. Does not follow links, and does not open files that are not regular.
+  // Checks a private copy of the header (magic, ABI, feature bits, checksum, geometry against the
+  // file's size). Errors: kNotFound, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged.
   static absl::StatusOr<OpenRing> open(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
@@ -63,14 +65,14 @@ class OpenRing {
   std::uint64_t bytes() const { return bytes_; }
   const RingHeader& header() const { return header_; }  // the checked copy
 
-  // Root's files are trusted: root can change the others, too.
+  // Root's files are trusted, because root can change all files anyway.
   bool belongs_to(const DirectoryIdentity& directory) const {
     return header_.directory_device == directory.device &&
            header_.directory_inode == directory.inode && (user_ == directory.owner || user_ == 0);
   }
-  // Whether the publisher that made it lives. Errors: kSystem.
+  // Returns whether the publisher that created it is running. Errors: kSystem.
   absl::StatusOr<bool> is_held() const;
-  // Removes the name, if it is still this file's.
+  // Removes the name, if it still belongs to this file.
   absl::Status remove() const { return file_.unlink(); }
 
  private:
@@ -83,7 +85,7 @@ class OpenRing {
   RingHeader header_;
 };
 
-// What is wrong with `header` as the first page of a file of `file_bytes`, if anything.
+// Checks `header` as the first page of a file of `file_bytes` bytes.
 // Errors: kNotALapwingFile, kAbiMismatch, kDamaged.
 absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_bytes,
                                const std::string& path);

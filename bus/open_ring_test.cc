@@ -1,4 +1,4 @@
-// Whose ring a file is, whether its publisher lives, and what is not even opened.
+// Tests the owner of a ring file, whether its publisher lives, and the files that are not opened.
 #include "bus/open_ring.h"
 
 #include <fcntl.h>

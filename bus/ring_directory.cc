@@ -48,8 +48,8 @@ FirstChoice state_of(const SharedDirectory& shared, const std::string& path) {
   return is_own ? FirstChoice::kOwn : FirstChoice::kTaken;
 }
 
-// The directories with a suffix behind a dot that belong to this user and grant no more than
-// due_mode, among the first kNamesVisitedMax names of /dev/shm.
+// Returns the directories whose name has a suffix after a dot, that belong to this user and whose
+// mode grants no more than due_mode. Visits the first kNamesVisitedMax names of /dev/shm.
 std::vector<std::string> other_choices(const SharedDirectory& shared,
                                        std::optional<unsigned> group) {
   const std::string prefix = name_in_directory(first_choice(group)) + ".";
@@ -72,8 +72,8 @@ absl::StatusOr<std::string> make_other_choice(std::optional<unsigned> group) {
   return make_system_error(errno, absl::StrCat("making ", path));
 }
 
-// Checks the directory, and sets its mode and group: it was just made, or was left by a killed
-// start.
+// Checks the directory and sets its mode and group, because it may be new or left over from a start
+// that was killed.
 absl::StatusOr<std::string> open_private(const std::string& path, std::optional<unsigned> group) {
   const UniqueFd fd = UniqueFd::opened_by(
       [&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });

@@ -16,8 +16,8 @@
 namespace lapwing {
 namespace {
 
-// What stands in the way of kTestUser's private directory, removed at the end. The test processes
-// of a machine have it one after the other.
+// Occupies the path of kTestUser's private directory, and removes the file at the end. The test
+// processes of a machine use the path one after the other.
 class PrivatePlace {
  public:
   explicit PrivatePlace(const std::string& suffix = "")
@@ -60,7 +60,7 @@ int private_directory_error(std::optional<unsigned> group = std::nullopt) {
   return static_cast<int>(errc_of(private_ring_directory(group).status()));
 }
 
-// The error number that kTestUser gets, as a process's exit code has it.
+// Returns the error number that kTestUser gets, from the exit code of a process.
 int error_of_test_user(std::optional<unsigned> group = std::nullopt) {
   const int code = run_as(kTestUser, kTestGroup, [&] { return private_directory_error(group); });
   return code == 0 ? 0 : code - 1;
@@ -154,7 +154,7 @@ TEST_CASE(
   const TestDirectory elsewhere;
   PrivatePlace place;
   squatted.put(place, elsewhere.path());
-  REQUIRE(mkdir((place.path() + ".000000").c_str(), 0777) == 0);  // of root, who is another user
+  REQUIRE(mkdir((place.path() + ".000000").c_str(), 0777) == 0);  // root's, which is another user
   for (int start = 0; start < 2; ++start) {
     CHECK(run_as(kTestUser, kTestGroup, [&] {
             const auto made = private_ring_directory({});
@@ -204,7 +204,7 @@ TEST_CASE("Names that another user makes cost no search if the first choice is o
       return all.size() == 1 ? all.front() == own ? 1 : 2 : 3;
     });
   };
-  CHECK(found() == 1 + 2);  // the first choice: no other name was looked at
+  CHECK(found() == 1 + 2);  // the first choice: no other name was checked
   REQUIRE(chown(place.path().c_str(), kOtherTestUser, kTestGroup) == 0);
   CHECK(found() == 1 + 1);
 }

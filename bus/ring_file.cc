@@ -95,7 +95,7 @@ void start_words(RingWords& words, const RingHeader& header) {
   store_ring_state(words, RingState::kRunning);
 }
 
-// A file without a name: it vanishes by itself if the publisher is killed before it is published.
+// Opens a file without a name. It disappears if the publisher is killed before the file gets one.
 absl::StatusOr<UniqueFd> open_unnamed(int directory_fd, const std::string& directory) {
   UniqueFd fd = UniqueFd::opened_by(
       [&] { return openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
@@ -131,8 +131,8 @@ absl::Status allocate(int fd, std::uint64_t bytes, const std::string& directory)
                            absl::StrCat("allocating ", bytes, " bytes for a ring in ", directory));
 }
 
-// Huge pages come first, since a range whose pages are there is copied into one; then what is left
-// is allocated, where a full tmpfs shows itself.
+// Huge pages are made first, because a range whose pages exist is copied into one. Then the rest is
+// allocated, which fails if the tmpfs is full.
 absl::StatusOr<boost::interprocess::mapped_region> map_pages(int fd, std::uint64_t bytes,
                                                              const std::string& directory,
                                                              bool huge_pages) {
@@ -158,7 +158,7 @@ absl::StatusOr<boost::interprocess::mapped_region> map_pages(int fd, std::uint64
   return region;
 }
 
-// Unlike a rename, a link replaces nothing.
+// Uses a link, because unlike a rename it never replaces a file.
 absl::Status give_name(int fd, int directory_fd, const std::string& name, const std::string& path) {
   const std::string unnamed = absl::StrCat("/proc/self/fd/", fd);
   if (linkat(AT_FDCWD, unnamed.c_str(), directory_fd, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {

@@ -254,7 +254,7 @@ TEST_CASE("A forked child does not have the publisher's mapping") {
   CHECK(status == 0);
 }
 
-// Runs as an unprivileged user; the line that failed, or 0.
+// Runs as an unprivileged user. Returns the line that failed, or 0.
 int publish_and_try_to_write(const std::string& directory) {
   const auto file = RingFile::create(test_spec(directory));
   if (!file.ok()) return __LINE__;
@@ -314,7 +314,7 @@ TEST_CASE("Two rings of the default capacity fit in half of the free tmpfs") {
   if (!place.mounted()) LAPWING_SKIP("mounting a small tmpfs needs root");
   RingSpec spec = test_spec(place.path());
   spec.capacity = 0;
-  CHECK(make_ring(spec).header().capacity == 131072);  // 8 MiB and two pages, of 16 MiB
+  CHECK(make_ring(spec).header().capacity == 131072);  // 8 MiB and two pages, in 16 MiB
   spec.record_bytes = 80;
   spec.session_id = random_id().value();
   CHECK(make_ring(spec).header().capacity == 65536);
@@ -341,7 +341,7 @@ TEST_CASE("The default capacity ends at a million slots, and at the smallest rin
   }
 }
 
-// Since Linux 6.1 a process can make its pages huge whatever the mount options are.
+// Since Linux 6.1, a process can make its pages huge regardless of the mount options.
 bool kernel_collapses() {
   utsname system{};
   REQUIRE(uname(&system) == 0);
@@ -363,7 +363,7 @@ TEST_CASE("A tmpfs that gives no huge pages by itself gives them if the kernel c
     CHECK(is_empty(place.path()));
     LAPWING_SKIP("collapsing pages needs Linux 6.1 or newer");
   }
-  TestRing ring(spec);  // which fails unless each of its pages that can be huge is
+  TestRing ring(spec);  // fails unless every page that can be huge is huge
   ring.publish(1, 10);
   CHECK(ring.read(10).outcome == RingRead::kRecord);
 }

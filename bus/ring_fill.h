@@ -1,9 +1,9 @@
-// Faults in the slots of a new ring, a part at a time, beginning with the slots of its first records.
-// So a publisher does not wait for all of it.
+// Faults in the slots of a new ring, one part at a time, beginning with the slots of its first
+// records. So a publisher does not wait for the whole ring.
 //
-// The memory is allocated before (bus/ring_file.h): a slot that is not faulted in is as good as any
-// other, but the first access to its page takes a microsecond. Readers that attach meanwhile fault in
-// what is there (bus/ring_map.h).
+// The memory is already allocated (bus/ring_file.h). A slot that is not faulted in is usable, but
+// the first access to its page takes a microsecond. Readers that attach meanwhile fault in only the
+// existing pages (bus/ring_map.h).
 //
 // Thread safety: one thread at a time; others may use the ring meanwhile. Borrows the ring file.
 #pragma once
@@ -19,15 +19,15 @@ class RingFill {
  public:
   explicit RingFill(const RingFile& ring);
 
-  // Faults in so many more bytes, whole pages, or what is left. Another thread that maps memory
-  // waits for that long. Errors: kSystem.
+  // Faults in `bytes` more bytes, rounded up to whole pages, or the rest. Another thread that maps
+  // memory waits meanwhile. Errors: kSystem.
   absl::Status step(std::uint64_t bytes);
   std::uint64_t left() const { return left_; }  // bytes
 
  private:
   const RingFile* ring_;
   std::uint64_t bytes_;  // of all slots
-  std::uint64_t at_;     // in the slots: what comes next
+  std::uint64_t at_;     // offset of the next page in the slots
   std::uint64_t left_;
 };
 

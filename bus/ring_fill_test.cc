@@ -25,7 +25,7 @@ RingSpec spec_in(const TestDirectory& directory) {
   return spec;
 }
 
-// The pages of the file that are there, as ranges first … behind the last.
+// Returns the existing pages of the file, as ranges [first, end).
 using Ranges = std::vector<std::pair<off_t, off_t>>;
 Ranges pages_of(const std::string& path) {
   const UniqueFd file =

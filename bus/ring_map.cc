@@ -16,8 +16,8 @@
 namespace lapwing {
 namespace {
 
-// Page faults now rather than on the read path. EFAULT: a page is not there any more, for the file
-// has shrunk. A kernel before 5.14 does not know the advice, and faults later.
+// Faults pages in now instead of on the read path. EFAULT: a page no longer exists, because the
+// file has shrunk. Kernels before 5.14 do not have this advice, and pages fault in later.
 absl::Status populate(std::byte* begin, std::uint64_t bytes, const std::string& path) {
   if (madvise(begin, bytes, MADV_POPULATE_READ) == 0 || errno != EFAULT) return absl::OkStatus();
   return make_error(Errc::kDamaged,
@@ -26,8 +26,8 @@ absl::Status populate(std::byte* begin, std::uint64_t bytes, const std::string& 
                                  "which makes a new ring"));
 }
 
-// Populates what the publisher has faulted in so far (bus/ring_fill.h). tmpfs reports the rest as holes.
-// To populate a hole is to make its pages, which takes four times as long.
+// Populates the pages that the publisher has faulted in so far (bus/ring_fill.h). tmpfs reports the
+// rest as holes. Populating a hole creates its pages, which takes four times as long.
 absl::Status populate_what_is_there(const boost::interprocess::mapped_region& region,
                                     const OpenRing& ring) {
   auto* const begin = static_cast<std::byte*>(region.get_address());

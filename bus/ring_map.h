@@ -1,14 +1,14 @@
-// A reader's mapping of a ring file, read-only, and a copy of its words for monitors. OpenRing checks
-// a copy of the header before that.
+// A reader's read-only mapping of a ring file, and a copy of its words for monitors. OpenRing
+// checks a copy of the header first.
 //
-// Thread safety: const, any thread; not to be moved or destroyed while another thread uses the
+// Thread safety: const, any thread. Do not move or destroy it while another thread uses the
 // mapping. The mapping is MADV_DONTFORK and stays valid when the file loses its name.
 //
-// The file's owner could truncate it under a reader, which would then die of SIGBUS; its mode
-// (0400) and its owner, the publisher's user, are what guards against that. A monitor, which maps
-// rings of users that it does not trust, uses os/mapping_guard.h. With RingPages::kAtOnce, attach()
-// faults in every page that the publisher has faulted in. A file that shrinks before that is an
-// error.
+// The file's owner could truncate it while a reader uses it, which would end the reader with
+// SIGBUS. The file's mode (0400) and its owner, the publisher's user, protect against that. A
+// monitor, which maps rings of users that it does not trust, uses os/mapping_guard.h. With
+// RingPages::kAtOnce, attach() faults in every page that the publisher has faulted in. A file that
+// shrinks before that is an error.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -24,14 +24,14 @@
 namespace lapwing {
 
 enum class RingPages {
-  kAtOnce,    // no read waits for a page
-  kOnDemand,  // for a reader of few slots
+  kAtOnce,    // reads never wait for a page
+  kOnDemand,  // for a reader that uses few slots
 };
 
 class RingMap {
  public:
   // Opens and checks the file as OpenRing does, and maps it PROT_READ. Errors: those of
-  // OpenRing::open; kDamaged for a file that shrinks meanwhile.
+  // OpenRing::open; kDamaged if the file shrinks meanwhile.
   static absl::StatusOr<RingMap> attach(const std::string& path);
   static absl::StatusOr<RingMap> attach(const OpenRing& ring, RingPages pages = RingPages::kAtOnce);
 
@@ -52,17 +52,18 @@ class RingMap {
   GuardedRange guard_;  // of the region
 };
 
-// A copy of a ring's words, for monitors. It is read from the file and not mapped: a file that its
-// owner truncates is an error here, and would be a SIGBUS in a mapping.
+// A copy of a ring's words, for monitors. It is read from the file and not mapped, so truncation by
+// the owner is an error here instead of a SIGBUS.
 //
-// Each word is read whole: the kernel copies aligned words of 8 bytes. The words are of different
-// moments, as they are in a mapping.
+// Each word is read whole, because the kernel copies aligned words of 8 bytes. The words are from
+// different moments, as in a mapping.
 class RingWordsCopy {
  public:
   // Errors: those of refresh().
   static absl::StatusOr<RingWordsCopy> read(const OpenRing& ring);
 
-  // Reads them again. Errors: kDamaged (the file has shrunk), kSystem; then the copy is as it was.
+  // Reads the words again. Errors: kDamaged (the file has shrunk), kSystem. The copy is then
+  // unchanged.
   absl::Status refresh(const OpenRing& ring);
   const RingWords& words() const { return *words_; }
 

@@ -33,7 +33,7 @@ void write_file(const std::string& path, const Bytes& bytes) {
   REQUIRE(out.good());
 }
 
-// The bytes of a ring with a few records in it.
+// Returns the bytes of a ring with a few records.
 Bytes ring_bytes(const std::string& directory) {
   TestRing ring(test_spec(directory));
   ring.publish(1, 1500);
@@ -189,7 +189,7 @@ TEST_CASE("A file of another length than its header says is refused") {
   CHECK(attach_error(path) == Errc::kDamaged);
 }
 
-// Reads around whatever page 1 and the slots say; a bad access would be a crash.
+// Reads with any content of page 1 and the slots. An invalid access would crash.
 void read_everywhere(const RingMap& map, std::mt19937_64& random) {
   const RingReader reader(map);
   std::vector<std::byte> out(map.header().record_bytes);
@@ -231,7 +231,7 @@ TEST_CASE("A ring of garbage is an error or stays within its bounds") {
     CHECK(get_text(header.schema).size() <= sizeof header.schema);
     read_everywhere(*map, random);
   }
-  CHECK(attached >= 250);  // page 1 and slots are not what attach() checks
+  CHECK(attached >= 250);  // attach() does not check page 1 and the slots
 }
 
 TEST_CASE("A reader's mapping cannot be made writable") {

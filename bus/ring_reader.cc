@@ -8,8 +8,8 @@
 namespace lapwing {
 
 RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
-  // A stamp of n or of a lap before n: bounds hold by themselves, and head, which every publish
-  // moves, need not be fetched to find a slot empty.
+  // A stamp of n or of an earlier lap needs no upper bound. So head, whose line every publish
+  // modifies, is not loaded to find an empty slot.
   if (read.outcome == SlotRead::kNotYet) {
     if (stamp_is_corrupt(read.stamp, n, n, capacity_)) {
       return {RingRead::kCorrupt, kNoSequence, read.stamp};
@@ -23,8 +23,9 @@ RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
   return {RingRead::kLapped, resume_after_lap(n, read.stamp, newest, capacity_)};
 }
 
-// Takes `count` records from `first` on, whose slots lie one after the other, until one is not there.
-// `ahead`: the slot to be asked for with the first of them, likewise; unused without kAsk.
+// Takes up to `count` consecutive records, beginning with `first`, whose slots are adjacent. Stops
+// at a record that is not available. With kAsk, it prefetches `ahead` together with the first
+// record, and the following slots with the following records.
 template <bool kAsk, typename Size>
 RingRun RingReader::stretch_of(Size record_bytes, Sequence first, std::byte* out,
                                std::uint64_t count, const std::byte* ahead) const {
@@ -43,9 +44,9 @@ RingRun RingReader::stretch_of(Size record_bytes, Sequence first, std::byte* out
   return {count};
 }
 
-// `record_bytes` is a KnownSize, for a loop around straight-line code, or the number. Goes by
-// stretches: within one either every record asks ahead or none does, and no slot is the ring's last
-// but at its end.
+// `record_bytes` is a KnownSize, for a loop around straight-line code, or a number. Reads in
+// stretches. Within a stretch, either all records prefetch or none does, and slots do not wrap
+// around the end of the ring.
 template <typename Size>
 RingRun RingReader::run_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t room,
                            Sequence& seen_head) const {

@@ -1,6 +1,6 @@
-// One reader's view of a ring: takes record n, or says exactly why not.
+// One reader's view of a ring. It takes record n, or returns exactly why it cannot.
 //
-// Thread safety: const, wait-free, any thread; borrows a RingMap, which must outlive it.
+// Thread safety: const, wait-free, any thread. Borrows a RingMap, which must outlive it.
 #pragma once
 
 #include <bit>
@@ -20,27 +20,27 @@ namespace lapwing {
 enum class RingRead {
   kRecord,   // the copy is exactly record n
   kEmpty,    // n is not published yet
-  kLapped,   // n is overwritten; `resume` says where to go on
-  kCorrupt,  // the slot holds what no correct publisher can have written
+  kLapped,   // n is overwritten; continue at `resume`
+  kCorrupt,  // the slot contains a stamp that a correct publisher cannot have written
 };
 
 struct RingReadResult {
   RingRead outcome;
   Sequence resume = kNoSequence;  // lapped: the first sequence to try next; n … resume-1 is the gap
-  Word stamp = 0;                 // corrupt: what stood there
+  Word stamp = 0;                 // corrupt: the stamp in the slot
 };
 
-// Consecutive records that were copied, and why there are no more: the outcome of the one behind
-// them; kRecord where the room was filled.
+// Consecutive records that were copied, and the outcome of the record after them, or kRecord if the
+// room was filled.
 struct RingRun {
   std::uint64_t records = 0;
   RingReadResult end = {RingRead::kRecord};
 };
 
-// A run asks for the slot this many records ahead where it knows that it has been published, so
-// that a reader that lags reads from its cache (docs/explanation/adr/0012-reading-in-runs.md). It looks at head
-// for that once it has found kRunMin records one after the other, and not before: head is a line
-// that every publish takes away again.
+// A run prefetches the slot this many records ahead if it is known to be published, so that a
+// lagging reader reads from its cache (docs/explanation/adr/0012-reading-in-runs.md). It loads head
+// for that only after it has found kRunMin consecutive records, because every publish takes the
+// line of head away from the reader.
 inline constexpr std::uint64_t kReadAheadSlots = 96;
 
 class RingReader {
@@ -55,24 +55,24 @@ class RingReader {
 
   std::uint32_t record_bytes() const { return record_bytes_; }
   std::uint64_t capacity() const { return capacity_; }
-  // What a ReadPath is made of.
+  // The values for a ReadPath.
   Sequence first() const { return ring_first_; }
   const std::byte* slots() const { return slots_; }
   unsigned slot_shift() const { return slot_shift_; }
   Sequence head() const { return load_head(*words_); }
 
-  // The oldest sequence that can still be read; head + 1 at most.
+  // The oldest sequence that can still be read; at most head + 1.
   Sequence oldest() const { return ring_oldest(ring_first_, head(), capacity_); }
 
-  // How many records there are from `next` on, which may lie beyond head.
+  // Returns the number of records at and after `next`, which may be beyond head.
   std::uint64_t lag(Sequence next) const {
     const Sequence newest = head();
     return newest >= next ? newest - next + 1 : 0;
   }
 
-  // One pass, no loop. `out` has record_bytes() bytes and holds garbage unless the outcome is
-  // kRecord. A sequence below the ring's first, 0 included, is lapped: the zeroed memory of a slot
-  // that was never written does not answer for it.
+  // Makes one pass, without a loop. `out` has record_bytes() bytes and contains garbage unless the
+  // outcome is kRecord. A sequence below the ring's first, including 0, is lapped. So the
+  // zeros of a slot that was never written are not read as "not published yet".
   [[gnu::always_inline]] RingReadResult try_read(Sequence n, std::byte* out) const {
     if (n < ring_first_) [[unlikely]] {
       return settle_below_first(n);
@@ -84,19 +84,19 @@ class RingReader {
     return explain(read, n);
   }
 
-  // try_read of first, first + 1, … laid end to end in `out`, until one is not there or `room` of
-  // them are. Wait-free: as many passes as there are records, and one more. `seen_head` is a head
-  // that the caller has seen, for the next run to begin with.
+  // try_read of first, first + 1, … into `out`, end to end, until a record is not available or
+  // `room` records are read. Wait-free: makes one pass for each record, and one more. `seen_head`
+  // is a head that the caller has seen. It is updated for the next run.
   RingRun read_run(Sequence first, std::byte* out, std::uint64_t room, Sequence& seen_head) const;
 
-  // Whether a look at record n would find something: it, or a later one. One load.
+  // Returns whether the slot of n contains record n or a later one. Costs one load.
   bool has(Sequence n) const { return slot_is_ready(slot(n), n); }
 
  private:
   const std::byte* slot(Sequence n) const {
     return slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
   }
-  // From n on to the end of the ring's memory.
+  // The number of slots from that of n to the end of the ring's memory.
   std::uint64_t slots_left(Sequence n) const { return capacity_ - ((n - 1) & (capacity_ - 1)); }
   template <bool kAsk, typename Size>
   RingRun stretch_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t count,

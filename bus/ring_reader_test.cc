@@ -19,7 +19,7 @@ RingSpec spec_from(const std::string& directory, Sequence session_first) {
   return spec;
 }
 
-// What a correct publisher never does: leaves the stamp of `stamped` in the slot of `place`.
+// Leaves the stamp of `stamped` in the slot of `place`, which a correct publisher never does.
 void misplace(TestRing& ring, Sequence place, Sequence stamped) {
   SlotForm::store_slot(ring.file.slot(place), stamped, record_of(stamped, 56).data(), 56);
 }
@@ -86,7 +86,7 @@ TEST_CASE("A record that is being overwritten is lapped, and the next is tried a
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
   ring.publish(1, capacity);
-  // W1 of capacity + 1 and no more: the publisher stands in the middle of it.
+  // Only W1 of capacity + 1: the publisher is in the middle of writing it.
   Word* const stamp = reinterpret_cast<Word*>(ring.file.slot(capacity + 1));
   detail::store(*stamp, writing_stamp(capacity + 1), std::memory_order_release);
   const RingReadResult lapped = ring.read(1);
@@ -100,7 +100,7 @@ TEST_CASE("A stamp that is ahead of head leads the resumption, within a batch") 
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
   ring.publish(1, capacity);
-  for (Sequence n = capacity + 1; n <= 2 * capacity; ++n) {  // one batch: head stays
+  for (Sequence n = capacity + 1; n <= 2 * capacity; ++n) {  // one batch: head does not move
     store_record(ring.writer, n, record_of(n, 56).data());
   }
   const RingReadResult lapped = ring.read(capacity);
@@ -192,7 +192,7 @@ TEST_CASE("Every record size goes through a ring and back") {
   }
 }
 
-// Copies of a run; none of them is of a record before the run wrote it.
+// The copies of a run. No copy contains a record before the run wrote it.
 struct Run {
   Run(const TestRing& ring, Sequence from, std::uint64_t room, Sequence head = 0)
       : first(from),
@@ -201,7 +201,7 @@ struct Run {
         seen_head(head),
         result(ring.reader.read_run(first, copies.data(), room, seen_head)) {}
 
-  // Those that it counts are records first, first + 1, …
+  // Returns whether the counted copies are records first, first + 1, …
   bool is_whole() const {
     for (std::uint64_t i = 0; i < result.records; ++i) {
       const auto begin = copies.begin() + static_cast<std::ptrdiff_t>(i * record_bytes);

@@ -1,7 +1,7 @@
-// Writing into a ring file: its SlotWriter, and the store of records whose size is known at run time
-// only.
+// Writes to a ring file: makes its SlotWriter, and stores records whose size is known only at run
+// time.
 //
-// Thread safety: as SlotWriter. What is made borrows the mapping of the RingFile.
+// Thread safety: as for SlotWriter. The SlotWriter borrows the mapping of the RingFile.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ inline detail::SlotWriter writer_of(const RingFile& file) {
           header.record_bytes};
 }
 
-// SlotWriter::store of writer.record_bytes() bytes.
+// Like SlotWriter::store, for writer.record_bytes() bytes.
 inline void store_record(const detail::SlotWriter& writer, Sequence n, const std::byte* record) {
   writer.prefetch(n);
   SlotForm::store_slot(writer.slot(n), n, record, writer.record_bytes());
 }
-// The same for the sizes that need no call; false, and nothing is stored, for others.
+// The same for the sizes that need no call. For other sizes, returns false and stores nothing.
 [[gnu::always_inline]] inline bool store_record_inline(const detail::SlotWriter& writer, Sequence n,
                                                        const std::byte* record) {
   writer.prefetch(n);

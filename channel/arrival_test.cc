@@ -1,5 +1,5 @@
-// Waiting for whatever comes first of a duplex: replies to its own calls, and what the other side
-// sends.
+// Waiting for the first of several events of a duplex: replies to its own calls, and messages from
+// the other side.
 #include <chrono>
 #include <optional>
 #include <utility>

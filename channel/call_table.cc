@@ -34,7 +34,7 @@ CallTable::Fate CallTable::fate(CallId id) const {
   const Place& place = place_of(id);
   if (id == 0 || place.id != id) return Fate::kUnknown;
   if (place.state == State::kWaiting) return Fate::kWaiting;
-  // A late reply is of a call that has ended.
+  // A late reply belongs to a call that has ended.
   return place.state == State::kDone && !place.reply.is_late ? Fate::kDone : Fate::kUnknown;
 }
 
@@ -84,7 +84,8 @@ void CallTable::abandon(CallId id) {
 }
 
 CallId CallTable::first_to_expire() const {
-  // A wait set asks at every look, and an end that only serves has no call of its own.
+  // Checked first, because a wait set calls this at every poll, and a side that only serves has no
+  // calls.
   if (free_.size() + done_.size() + abandoned_ == places_.size()) return 0;
   const Place* first = nullptr;
   for (const Place& place : places_) {

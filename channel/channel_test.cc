@@ -1,4 +1,4 @@
-// What producer and consumer promise each other, at their interface.
+// The guarantees of producer and consumer, at their interface.
 
 #include <poll.h>
 
@@ -199,7 +199,7 @@ TEST_CASE("What came between the last look and the end is still found") {
   const auto look = [&, &sender = producer] {
     Message message;
     const FrameReader::Look seen = reader.look(reader.position(), message);
-    if (++looks == closes_at_look) {  // right behind this look
+    if (++looks == closes_at_look) {  // directly after this poll
       CHECK(sender.try_send({}, 7) == Errc::kOk);
       sender.close();
     }
@@ -243,8 +243,8 @@ TEST_CASE("Who has waited in an event loop and then waits in an operation is wok
   CHECK(released.ok());
   CHECK(polls);
   CHECK(second->type == 2);
-  // Where the sender was kept from sending, the clock has ended whole sleeps, and the message may
-  // have come between two of them.
+  // If the sender was delayed, whole sleeps have ended by the clock, and the message may have
+  // arrived between two of them.
   const std::uint64_t ended_by_clock = peeked_ns / kChannelSleepNsMax;
   CHECK(pair.consumer().counters().sleeps >= 3);
   CHECK(pair.consumer().counters().sleeps - 3 <= ended_by_clock);

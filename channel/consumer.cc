@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// Apart from copy_out(), whose frame it would enlarge.
+// Separate from copy_out(), whose stack frame it would enlarge.
 [[gnu::noinline, gnu::cold]] Result<Received> too_small(ChannelSide& side, Received next,
                                                         std::size_t room) {
   const Errc refused = side.refuse(
@@ -48,7 +48,7 @@ Errc ChannelConsumer::bad_frame(ChannelPosition position) {
                                      " is not one that a producer can have left there"));
 }
 
-// Borrows what is there; nothing is borrowed if there is nothing, or something corrupt among it.
+// Borrows the available messages. Borrows nothing if there are none, or if one is corrupt.
 Errc ChannelConsumer::borrow_all(std::span<Message> messages, std::size_t& count) {
   borrowed_ = 0;
   count = 0;
@@ -121,7 +121,7 @@ Result<> ChannelConsumer::release(std::span<const Message> batch, std::size_t co
 Result<Received> ChannelConsumer::copy_out(const Result<Message>& message,
                                            std::span<std::byte> buffer) {
   if (!message.ok()) return message.error();
-  // Locals for the size and the type would cost two more saved registers.
+  // Locals for the size and the type would need two more saved registers.
   if (message->payload.size() > buffer.size()) {
     borrowed_ = 0;
     return too_small(side(), {message->payload.size(), message->type}, buffer.size());

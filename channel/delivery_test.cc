@@ -1,4 +1,4 @@
-// How far a request had come whose call ended without an answer, and which one-way messages were
+// The progress of a request whose call ended without an answer, and which one-way messages were
 // taken.
 #include <chrono>
 #include <csignal>
@@ -43,7 +43,7 @@ TEST_CASE("A request that found no room, or was refused, was not sent") {
 TEST_CASE("An answer says that its request was taken, and no call says nothing") {
   DuplexPair pair;
   const CallId call = pair.call_taken("x");
-  CHECK(pair.client().try_finish_any()->delivery == Delivery::kUnknown);  // it may still come
+  CHECK(pair.client().try_finish_any()->delivery == Delivery::kUnknown);  // the call continues
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
   CHECK(pair.client().finish(call)->delivery == Delivery::kTaken);
   CHECK(pair.client().finish(call)->delivery == Delivery::kUnknown);
@@ -72,7 +72,7 @@ TEST_CASE("The calls of an end that closed itself say how far they had come") {
   CHECK(pair.client().finish(sent)->delivery == Delivery::kSent);
 }
 
-// Whichever way a program waits for the end of its calls.
+// Waits for the end of the calls in each possible way.
 std::vector<Result<Reply>> ends_of(Duplex& client, const std::vector<CallId>& calls) {
   std::vector<Result<Reply>> ends;
   const int way = GENERATE(0, 1, 2);
@@ -119,7 +119,7 @@ TEST_CASE("After a kill, each call says whether its request was not sent, sent o
   }
   server.stop();
   const CallId sent[] = {*client->try_start(large, 0), *client->try_start(large, 0)};
-  REQUIRE(client->call(large, 0, kPast)->delivery == Delivery::kNotSent);  // there is no room
+  REQUIRE(client->call(large, 0, kPast)->delivery == Delivery::kNotSent);  // no room
   server.send(SIGKILL);
   REQUIRE(server.wait() == -SIGKILL);
   const std::vector<Result<Reply>> ends = ends_of(*client, {taken, sent[0], sent[1]});
@@ -136,7 +136,7 @@ TEST_CASE("What lies in a dead peer's inbox was taken, although its program neve
   DuplexPair pair;
   const CallId got = *pair.client().try_start(bytes_of("a"), 0);
   const CallId not_got = *pair.client().try_start(bytes_of("b"), 0);
-  REQUIRE(pair.server().try_next()->call == got);  // takes in both
+  REQUIRE(pair.server().try_next()->call == got);  // receives both
   pair.server().close();
   CHECK(pair.client().finish(got)->delivery == Delivery::kTaken);
   CHECK(pair.client().finish(not_got)->delivery == Delivery::kTaken);
@@ -148,7 +148,7 @@ TEST_CASE("One-way messages are counted as taken when the other side's program h
   CHECK(pair.client().duplex_counters().one_ways_sent == 5);
   CHECK(pair.client().duplex_counters().one_ways_taken == 0);
   for (std::uint64_t taken = 1; taken <= 3; ++taken) {
-    REQUIRE(pair.server().try_next().error() == Errc::kOk);  // the first takes in all of them
+    REQUIRE(pair.server().try_next().error() == Errc::kOk);  // the first call receives all of them
     CHECK(pair.client().duplex_counters().one_ways_taken == taken);
   }
   pair.server().close();

@@ -15,9 +15,9 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kDescriptorsWaitNsMax = 1'000'000'000;  // no wait without a deadline
+constexpr std::uint64_t kDescriptorsWaitNsMax = 1'000'000'000;  // the limit of every wait
 
-// Room for the control data of kDescriptorsMax descriptors, aligned as the kernel wants it.
+// Room for the control data of kDescriptorsMax descriptors, aligned as the kernel requires.
 struct alignas(cmsghdr) ControlData {
   std::byte bytes[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
 };
@@ -31,7 +31,7 @@ msghdr message_over(iovec& part, ControlData& control, std::size_t control_bytes
   return message;
 }
 
-// Everything that arrived becomes owned, also where it is not wanted.
+// Takes ownership of every received descriptor, even of unwanted ones.
 void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
@@ -45,7 +45,7 @@ void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
   }
 }
 
-// Closes everything but files in memory, apart.
+// Closes everything but memory files in another thread.
 void close_all_but_memory(std::vector<UniqueFd>& descriptors) {
   for (UniqueFd& descriptor : descriptors) {
     if (descriptor.valid() && !closes_at_once(descriptor.get())) {
@@ -54,9 +54,9 @@ void close_all_but_memory(std::vector<UniqueFd>& descriptors) {
   }
 }
 
-// Whether the next packet, which is not received, carries more than one descriptor. With room for
-// one only, receiving it would close the others here. With room for all it could use up the
-// descriptors of this process.
+// Whether the next packet, which is not received, carries more than one descriptor. Receiving it
+// with room for only one would close the others in this thread. Receiving it with room for all
+// could use up the descriptors of this process.
 bool carries_several(int fd) {
   std::byte byte;
   iovec part{&byte, sizeof byte};
@@ -100,17 +100,18 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet, std::vector<Uniq
   iovec part{packet.bytes, sizeof packet.bytes};
   ControlData control{};
   msghdr message = message_over(part, control, sizeof control.bytes);
-  const ForkHold hold;  // until what came has an owner
+  const ForkHold hold;  // until the received descriptors have an owner
   ssize_t got = 0;
   bool reset_seen = false;
   do {
     got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-    // The kernel says once that the peer closed without reading all, before what it had still sent.
+    // The kernel reports once that the peer closed without reading all, before the data it had
+    // sent.
   } while (got < 0 &&
            (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset_seen, true))));
   if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;
   if (got < 0) return ReceiveOutcome::kClosed;
-  take_descriptors(message, descriptors);  // also from an empty packet, which looks like the end
+  take_descriptors(message, descriptors);  // even from an empty packet, which looks like the end
   if (may_be_hostile) close_all_but_memory(descriptors);
   packet.size = static_cast<std::size_t>(got);
   const bool whole = packet.size <= sizeof packet.bytes && (message.msg_flags & MSG_CTRUNC) == 0;

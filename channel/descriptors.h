@@ -1,6 +1,7 @@
 // Frames that carry descriptors (SCM_RIGHTS) over a channel's socket.
 //
-// Thread safety: free functions over descriptors the caller owns. None blocks or raises SIGPIPE.
+// Thread safety: free functions over descriptors that the caller owns. They never block or raise
+// SIGPIPE.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +14,29 @@
 
 namespace lapwing {
 
-// Most that one packet may carry: the listening socket and every waiting peer.
+// The maximum per packet: the listening socket and every waiting peer.
 inline constexpr std::size_t kDescriptorsMax = 1 + 64;
 
-// One packet with the frame and the descriptors, which stay the caller's.
+// Sends one packet with the frame and the descriptors, which the caller still owns.
 SendOutcome send_with_descriptors(int fd, std::span<const std::byte> frame,
                                   std::span<const int> descriptors);
 
-// What a packet may carry.
+// The descriptors that a packet may carry.
 enum class Carried {
   kMemoryFile,  // at most one descriptor, from a peer that may be hostile
   kSockets,     // up to kDescriptorsMax, from a process of the same user or of root
 };
 
-// Receives one packet with its descriptors, close-on-exec. The caller checks how many there are. A
-// descriptor that should be a memory file and is not one is closed apart (os/foreign_socket.h), and
-// its place in `descriptors` holds an invalid one.
-// kViolation: the packet is not a frame of a channel, or carries too many descriptors. Received
-// descriptors are closed. A packet with more than one where kMemoryFile allows one is not received.
+// Receives one packet with its descriptors, close-on-exec. The caller checks their number. A
+// descriptor that should be a memory file but is not is closed in another thread
+// (os/foreign_socket.h), and `descriptors` has an invalid one in its position. kViolation: the
+// packet is not a frame of a channel, or carries too many descriptors. Received descriptors are
+// closed. If kMemoryFile allows one descriptor, a packet with more is not received.
 ReceiveOutcome receive_with_descriptors(int fd, Packet& packet, std::vector<UniqueFd>& descriptors,
                                         Carried carried = Carried::kMemoryFile);
 
-// The same, waiting for it until deadline_ns (CLOCK_MONOTONIC). kWouldBlock: none has come by then.
+// Like receive_with_descriptors(), but waits until deadline_ns (CLOCK_MONOTONIC). Then returns
+// kWouldBlock.
 ReceiveOutcome await_with_descriptors(int fd, Packet& packet, std::vector<UniqueFd>& descriptors,
                                       std::uint64_t deadline_ns,
                                       Carried carried = Carried::kMemoryFile);

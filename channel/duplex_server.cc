@@ -28,7 +28,7 @@ constexpr std::uint64_t kListenerTag = kWakeUpTag - 1;
 constexpr std::size_t kReadablePerPoll = 64;
 constexpr std::uint64_t kNoneDueNs = std::numeric_limits<std::uint64_t>::max();
 
-// The server waits for its clients, and they themselves never do.
+// Sets the clients to kPark: the server waits for them, but they never wait themselves.
 DuplexServerOptions with_clients_that_do_not_wait(DuplexServerOptions options) {
   options.channel.wait = WaitStrategy::kPark;
   return options;
@@ -49,26 +49,27 @@ absl::Status check_limits(const DuplexServerOptions& options) {
 
 }  // namespace
 
-// The clients, whose turn it is, and how the ready loop checks them (os/ready_loop.h).
+// The clients, their turns, and how the ready loop checks them (os/ready_loop.h).
 //
-//   a check   asks the awake clients in turn, beginning with the one whose turn it is
-//   a poll    asks the sockets of sleeping clients and the listener (one system call), and the clock,
-//             for clients whose sleep has lasted long enough. It begins each check of everything
+//   a check   queries the awake clients in turn, beginning with the client whose turn it is
+//   a poll    queries the sockets of sleeping clients and the listener (one system call), and the
+//             clock, for clients whose sleep has lasted long enough. Each check of everything
+//             begins with a poll
 //
-// A client is awake, asleep or gone. Before the server sleeps each awake client is armed, as an
-// event loop arms a duplex, and is asleep from then on: its side wakes the server by its socket. It
-// stays asleep, however often the server wakes for others, until its socket is readable, an
-// operation uses its channel, or its time has come. So waking and sleeping cost system calls only
-// for clients that had something, and a check costs nothing for sleeping clients.
+// A client is awake, asleep or gone. Before the server sleeps, it arms each awake client, as an
+// event loop arms a duplex. From then on the client is asleep: its side wakes the server by its
+// socket. It stays asleep, however often the server wakes for others, until its socket is readable,
+// an operation uses its channel, or its time has come. So waking and sleeping need system calls
+// only for clients that had an event, and a check does not query sleeping clients.
 //
 // Invariants
-//  1. A client asleep has been armed, and no operation has used its channel since.
-//  2. Every client's socket is watched from when it is accepted until it is gone.
-//  3. No client is asleep for longer than kChannelSleepNsMax, or beyond the deadline of a call to it.
+//  1. A sleeping client has been armed, and no operation has used its channel since.
+//  2. Every client's socket is watched from its acceptance until the client is gone.
+//  3. No client sleeps for longer than kChannelSleepNsMax, or beyond the deadline of a call to it.
 //
 // Ownership: the listener and the clients' channels.
 struct DuplexServer::State final : WaitSource {
-  // Operations that returned kWouldBlock. Each needs room; a message needs a credit as well, and a
+  // Operations that returned kWouldBlock. Each needs room. A message also needs a credit, and a
   // call a place.
   enum Refused : std::size_t { kReplies, kMessages, kCalls };
   static constexpr std::size_t kRefusedKinds = 3;
@@ -80,11 +81,11 @@ struct DuplexServer::State final : WaitSource {
 
     const ClientId id;
     Duplex duplex;
-    const int fd;  // that is watched
+    const int fd;  // the watched descriptor
     enum class Phase { kAwake, kAsleep, kGone } phase = Phase::kAwake;
     bool is_new = true;
-    std::array<std::optional<std::size_t>, kRefusedKinds> refused = {};  // the smallest, bytes
-    std::uint64_t due_ns = 0;  // while asleep: when it wakes by itself
+    std::array<std::optional<std::size_t>, kRefusedKinds> refused = {};  // smallest size, in bytes
+    std::uint64_t due_ns = 0;  // while asleep: the time at which it wakes without an event
   };
   using Clients = boost::intrusive::list<Client>;
 
@@ -95,7 +96,7 @@ struct DuplexServer::State final : WaitSource {
   // The first part of every operation on a client: wakes it, and calls `act` with it.
   template <typename Act>
   Errc use(ClientId id, const Act& act);
-  // The result, noted if it is kWouldBlock.
+  // Returns `result`, and notes the refused operation if it is kWouldBlock.
   static Errc noted(Client& client, Errc result, Refused what, std::size_t bytes);
   void wake(Client& client);
   void retire(Client& client);
@@ -114,11 +115,11 @@ struct DuplexServer::State final : WaitSource {
   void end_turn();
   bool arm_all();
 
-  // For the loop.
+  // For the ready loop.
   Result<ServerEvent> check(bool everything);
   void rest(FutexWord bell, std::uint64_t until_ns);
 
-  // In a wait set.
+  // For a wait set.
   bool is_ready() override;
   std::optional<WakeUp> prepare_wait() override;
   void finish_wait() override { loop.end_wait(); }
@@ -128,18 +129,18 @@ struct DuplexServer::State final : WaitSource {
   ChannelListener listener;
   ReadyLoop loop;
 
-  std::vector<std::unique_ptr<Client>> clients;  // by place: a ClientId is a call_number()
+  std::vector<std::unique_ptr<Client>> clients;  // by place; a ClientId is a call_number()
   std::vector<std::uint32_t> free_places;
-  std::uint64_t serial = 0;  // of the client that came last
-  ClientId gone = 0;         // of which kGone was returned last
-  Clients awake;             // the first has its turn
+  std::uint64_t serial = 0;  // of the newest client
+  ClientId gone = 0;         // the client for which kGone was returned last
+  Clients awake;             // the first one has the turn
   Clients asleep;
-  std::uint64_t asleep_due_ns = kNoneDueNs;  // of those asleep, the earliest, or earlier
-  std::uint32_t turn_left;                   // events
+  std::uint64_t asleep_due_ns = kNoneDueNs;  // at or before the earliest of those asleep
+  std::uint32_t turn_left;                   // events left in the current turn
   bool listener_is_due = true;
   bool handed_over = false;
-  bool hand_over_is_due = false;  // the event
-  absl::Status failed;            // to accept; not yet returned
+  bool hand_over_is_due = false;  // the kHandedOver event is due
+  absl::Status failed;            // an error of accept() that was not returned yet
   absl::Status status;
 };
 
@@ -175,8 +176,8 @@ void DuplexServer::State::wake(Client& client) {
   awake.push_back(client);
 }
 
-// No event of the client comes any more. It may have closed its socket, whose number may be another
-// one's by now.
+// Ends the events of the client. It may have closed its socket, whose number may now belong to
+// another one.
 void DuplexServer::State::retire(Client& client) {
   if (client.phase == Client::Phase::kGone) return;
   wake(client);
@@ -190,7 +191,7 @@ void DuplexServer::State::erase(ClientId id) {
   const std::uint32_t place = call_place(id, options.clients_max);
   clients[place].reset();
   free_places.push_back(place);
-  listener_is_due = !handed_over;  // one that had no place may wait
+  listener_is_due = !handed_over;  // a client may be waiting for a free place
 }
 
 void DuplexServer::State::erase_gone() {
@@ -235,7 +236,7 @@ void DuplexServer::State::poll_all() {
     if (tag == kListenerTag) {
       listener_is_due = true;
     } else if (Client* const client = find(tag)) {
-      // Also of one that is awake: what stays at its socket would keep fd() readable.
+      // Also for an awake client, because unread data at its socket would keep fd() readable.
       client->steps().side.look_at_socket();
       wake(*client);
     }
@@ -244,7 +245,7 @@ void DuplexServer::State::poll_all() {
   if (listener_is_due) serve_listener();
 }
 
-// Clients that are due soon wake at the same time, or many idle ones would wake the server one by
+// Wakes clients that are due soon together, so that many idle clients do not wake the server one by
 // one.
 void DuplexServer::State::wake_due() {
   const std::uint64_t now = asleep.empty() ? kNoneDueNs : monotonic_ns();
@@ -266,13 +267,13 @@ void DuplexServer::State::serve_listener() {
   if (const absl::Status tended = listener.tend(); !tended.ok()) note_listener(tended);
 }
 
-// Accepts one client at a time: making its memory takes a while, and the other clients are served in
-// between.
+// Accepts one client at a time. Creating its memory takes a while, and the other clients are served
+// in between.
 void DuplexServer::State::accept() {
   absl::StatusOr<Duplex> duplex = Duplex::accept(listener, options.channel, Deadline::now());
   if (errc_of(duplex.status()) == Errc::kWouldBlock) return;
   if (!duplex.ok()) return note_listener(duplex.status());
-  listener_is_due = true;  // until no client is left to accept
+  listener_is_due = true;  // until no more clients are waiting
   const std::uint32_t place = free_places.back();
   const ClientId id = call_number(++serial, options.clients_max, place);
   auto client = std::make_unique<Client>(id, *std::move(duplex));
@@ -285,7 +286,7 @@ void DuplexServer::State::accept() {
   clients[place] = std::move(client);
 }
 
-// The listener cannot accept now: it was handed over, or failed.
+// The listener cannot accept now: it was handed over, or it has failed.
 void DuplexServer::State::note_listener(const absl::Status& why) {
   if (listener.handed_over()) {
     handed_over = true;
@@ -334,8 +335,8 @@ Result<ServerEvent> DuplexServer::State::check(bool everything) {
   return is_over() ? Errc::kClosed : Errc::kWouldBlock;
 }
 
-// kWouldBlock: it has not read all that its peer had sent before it ended, and continues in its next
-// turn.
+// kWouldBlock: the client has not read everything that its peer sent before it ended, and continues
+// in its next turn.
 Result<ServerEvent> DuplexServer::State::take_from(Client& client) {
   ServerEvent event{.client = client.id};
   if (std::exchange(client.is_new, false)) {
@@ -369,9 +370,9 @@ Result<ServerEvent> DuplexServer::State::take_from(Client& client) {
   return event;
 }
 
-// The sleep.
+// Sleeping.
 
-// False: there is an event, or the listener has something to do.
+// Arms all clients. False if there is an event, or the listener has work to do.
 bool DuplexServer::State::arm_all() {
   if (listener_is_due || hand_over_is_due || !failed.ok() || is_over()) return false;
   while (!awake.empty()) {
@@ -401,7 +402,7 @@ bool DuplexServer::State::is_ready() {
 
 std::optional<WakeUp> DuplexServer::State::prepare_wait() {
   if (loop.made().in_child()) return std::nullopt;
-  loop.begin_round();  // is_ready() is asked next, whether or not this has prepared
+  loop.begin_round();  // is_ready() is called next in any case
   if (!arm_all() || !loop.begin_wait()) return std::nullopt;
   return WakeUp{.wake_by_ns = std::min(asleep_due_ns, monotonic_ns() + kChannelSleepNsMax)};
 }

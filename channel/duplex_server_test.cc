@@ -1,4 +1,4 @@
-// A server of many clients: turns, room, sleep, and how clients come and go.
+// A server with many clients: turns, room, sleep, and how clients connect and leave.
 #include "lapwing/duplex_server.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct Here {
     return std::async(std::launch::async,
                       [=, this] { return Duplex::connect(path, options, soon()); });
   }
-  // The next event, which is of this kind.
+  // Returns the next event, which must be of this kind.
   Result<ServerEvent> event(Kind kind) {
     const Result<ServerEvent> event = server->wait(soon());
     INFO(server->status());
@@ -70,7 +70,7 @@ struct Here {
   std::optional<DuplexServer> server;
 };
 
-// A client that reads nothing, and sends what a test wants.
+// A client that reads nothing, and sends what a test specifies.
 struct HandMadeClient {
   explicit HandMadeClient(Here& here) {
     auto connecting = std::async(std::launch::async, [&] {
@@ -97,7 +97,7 @@ struct HandMadeClient {
   FrameWriter writer;
 };
 
-// Fills the way from the server to a client with one-way messages.
+// Fills the direction from the server to a client with one-way messages.
 void fill(DuplexServer& server, ClientId client) {
   const std::vector<std::byte> large(kLarge);
   Result<> sent;
@@ -189,7 +189,7 @@ TEST_CASE("A client that wakes has its turn soon, although another one never cea
   Served wakes = here.connected();
   REQUIRE(here.server->arm());
   REQUIRE(busy.duplex.try_send({}, 1) == Errc::kOk);
-  REQUIRE(here.event(Kind::kMessage)->client == busy.id);  // the other one is still asleep
+  REQUIRE(here.event(Kind::kMessage)->client == busy.id);  // the other client is still asleep
   REQUIRE(wakes.duplex.try_send({}, 1) == Errc::kOk);
   std::uint32_t before = 0;
   for (ClientId served = busy.id; served == busy.id && before < 1000; ++before) {
@@ -273,12 +273,12 @@ TEST_CASE("Room for a small message is none for a large reply that waits for it"
     REQUIRE(client.duplex.try_start({}, 1).error() == Errc::kOk);
     call = here.event(Kind::kMessage)->message.call;
   }
-  REQUIRE(here.server->try_send(client.id, large, 1) == Errc::kOk);  // the only one untaken
+  REQUIRE(here.server->try_send(client.id, large, 1) == Errc::kOk);  // the only untaken one
   REQUIRE(here.server->try_reply(client.id, calls[0], large, 2) == Errc::kOk);
   CHECK(here.server->try_reply(client.id, calls[1], large, 3) == Errc::kWouldBlock);
-  CHECK(here.server->try_send(client.id, {}, 4) == Errc::kWouldBlock);  // for want of credit
+  CHECK(here.server->try_send(client.id, {}, 4) == Errc::kWouldBlock);  // no credit
   here.check_nothing();
-  REQUIRE(client.duplex.finish(calls[0])->type == 2);  // takes in both, and so makes room
+  REQUIRE(client.duplex.finish(calls[0])->type == 2);  // receives both, and so makes room
   CHECK(here.event(Kind::kRoom)->client == client.id);
   CHECK(here.server->try_reply(client.id, calls[1], large, 3) == Errc::kOk);
   CHECK(here.server->try_send(client.id, {}, 4) == Errc::kWouldBlock);
@@ -292,7 +292,8 @@ TEST_CASE("A server whose clients have all gone while asleep sleeps") {
   std::optional<Served> client(here.connected());
   REQUIRE(here.server->arm());
   CHECK(here.server->drop(client->id) == Errc::kOk);
-  // Longer than the one that has gone would have slept: twice, and not until its time and no more.
+  // Longer than the dropped client would have slept. The server sleeps twice, so it does not spin
+  // after that time.
   const std::uint64_t before = sleeps_of(gettid());
   CHECK(here.server->wait(std::chrono::nanoseconds(2 * kChannelSleepNsMax)).error() ==
         Errc::kTimedOut);
@@ -327,7 +328,7 @@ TEST_CASE("An operation that takes a wake-up of a client asleep does not leave i
   REQUIRE(here.server->arm());
   client.send(0, CallKind::kOneWay, 7);
   wait_readable(-1, 2 * kPeerLookNs);
-  // There is no room, so it takes in what has come, and the wake-up.
+  // There is no room, so it processes what has arrived, including the wake-up.
   REQUIRE(here.server->try_reply(client.id, asked, std::vector<std::byte>(kLarge), 2) ==
           Errc::kWouldBlock);
   CHECK(here.server->try_wait()->message.type == 7);
@@ -339,7 +340,7 @@ TEST_CASE("A call of a client ends at its deadline, also while all are asleep") 
   const CallId call =
       *here.server->try_start(client.id, bytes_of("x"), 1, std::chrono::milliseconds(20));
   REQUIRE(client.duplex.next(soon())->call == call);
-  // The call ends the sleep, and not the end of the longest sleep.
+  // The call ends the sleep, not the maximum length of a sleep.
   const Result<ServerEvent> event =
       here.server->wait(std::chrono::nanoseconds(kChannelSleepNsMax / 2));
   REQUIRE(event->kind == Kind::kReply);
@@ -382,7 +383,7 @@ TEST_CASE("What a client sent before it left is delivered, its calls end, and th
   CHECK(gone->why == Errc::kClosed);
   CHECK(errc_of(here.server->status()) == Errc::kClosed);
   CHECK(here.server->clients() == 0);
-  CHECK(here.server->duplex_counters(client.id).one_ways_sent == 1);  // until the next wait
+  CHECK(here.server->duplex_counters(client.id).one_ways_sent == 1);  // valid until the next wait
   CHECK(here.server->duplex_counters(client.id).one_ways_taken == 0);
   CHECK(here.server->try_send(client.id, {}, 2) == Errc::kClosed);
   here.check_nothing();
@@ -412,7 +413,7 @@ TEST_CASE("A client that is killed is gone, whether the server waits or not") {
   CHECK(gone->kind == Kind::kGone);
   CHECK(gone->client == id);
   CHECK(gone->why == Errc::kPeerGone);
-  CHECK_FALSE(here.server->peer(id).empty());  // until the next wait
+  CHECK_FALSE(here.server->peer(id).empty());  // valid until the next wait
 }
 
 TEST_CASE("A client that is dropped gets closed, and no event of it comes any more") {
@@ -459,7 +460,7 @@ TEST_CASE("A client that writes what no correct one writes is gone, and the othe
   Here here;
   Served stays = here.connected();
   HandMadeClient client(here);
-  client.send(7, CallKind::kReply, 0);  // to no call
+  client.send(7, CallKind::kReply, 0);  // of a call that does not exist
   const Result<ServerEvent> gone = here.event(Kind::kGone);
   CHECK(gone->client == client.id);
   CHECK(gone->why == Errc::kCorrupt);
@@ -504,14 +505,14 @@ TEST_CASE("A client with nothing to say stays asleep while others keep the serve
   Served busy = here.connected();
   constexpr std::uint64_t kMessages = 1000;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
-    // The server has slept, as its strategy wants, before it takes the message.
+    // The server has slept, according to its strategy, before it takes the message.
     REQUIRE(here.server->wait(kPast).error() == Errc::kTimedOut);
     REQUIRE(here.server->arm());
     REQUIRE(busy.duplex.try_send({}, 3) == Errc::kOk);
     REQUIRE(here.event(Kind::kMessage)->client == busy.id);
   }
   CHECK(here.server->counters(busy.id).sleeps >= kMessages);
-  // Once a second it is looked at all the same.
+  // It is checked once a second in any case.
   CHECK(10 * here.server->counters(idle.id).sleeps < kMessages);
 }
 
@@ -577,7 +578,7 @@ TEST_CASE("In an event loop the descriptor of a server is readable when there is
 }
 
 TEST_CASE("A successor takes the path, and the old server keeps its clients until they leave") {
-  Here here({.channel = kSmallDuplex, .clients_max = 1});  // it is full: it only tends the listener
+  Here here({.channel = kSmallDuplex, .clients_max = 1});  // full: only tends the listener
   std::optional<Served> old(here.connected());
   auto taking =
       std::async(std::launch::async, [&] { return ChannelListener::take_over(here.path, soon()); });
@@ -598,7 +599,7 @@ TEST_CASE("A successor takes the path, and the old server keeps its clients unti
   (void)here.event(Kind::kGone);
   CHECK(here.server->wait(soon()).error() == Errc::kClosed);
   CHECK(here.server->try_wait().error() == Errc::kClosed);
-  here.server.reset();  // and leaves the name
+  here.server.reset();  // keeps the name
   auto another = here.connecting();
   CHECK(successor->wait(soon())->kind == Kind::kConnected);
   CHECK(another.get().ok());

@@ -9,7 +9,7 @@
 namespace lapwing {
 namespace {
 
-// A peer that sends without end must not hold a wait beyond its deadline.
+// Limits a pump, so that a peer that sends without end cannot extend a wait beyond its deadline.
 constexpr int kMessagesPerPump = 1024;
 
 }  // namespace
@@ -142,7 +142,7 @@ Result<Reply> Duplex::State::unanswered(CallId call, Errc why) {
   return {why, {.call = call, .delivery = delivery_of(call)}};
 }
 
-// Notifies the server, if there is room for that. Its reply comes all the same, and is dropped or
+// Notifies the server, if there is room for that. The reply still arrives, and is then dropped or
 // kept.
 Result<Reply> Duplex::State::end_call(CallId call, Errc why) {
   const Result<Reply> reply = unanswered(call, why);
@@ -151,8 +151,8 @@ Result<Reply> Duplex::State::end_call(CallId call, Errc why) {
   return reply;
 }
 
-// The other side's words stay mapped when it ends, and show what it had released. If it was killed
-// before it had released a frame, its next() had not returned either.
+// The other side's words stay mapped after it ends, and show what it had released. If it was killed
+// before it released a frame, its next() had not returned either.
 Delivery Duplex::State::delivery_of(CallId call) {
   if (side.in_child()) return Delivery::kUnknown;
   switch (calls.fate(call)) {
@@ -166,7 +166,7 @@ Delivery Duplex::State::delivery_of(CallId call) {
   return Delivery::kUnknown;
 }
 
-// The clock is read only if a call under way has a deadline.
+// Reads the clock only if a call in progress has a deadline.
 CallId Duplex::State::expired_call() const {
   const CallId next = calls.first_to_expire();
   const bool has_expired =
@@ -179,7 +179,8 @@ std::uint64_t Duplex::State::next_expiry_ns() const {
   return next == 0 ? Deadline::never().monotonic_ns() : calls.deadline_ns(next);
 }
 
-// If no reply has come: the end of a call that ends all the same. Call 0: none does.
+// For when no reply has arrived: ends the next call that must end without one. Returns call 0 if
+// there is none.
 Result<Reply> Duplex::State::end_unanswered() {
   const Errc nothing = side.nothing_there();
   const bool has_ended = nothing != Errc::kWouldBlock;
@@ -188,7 +189,7 @@ Result<Reply> Duplex::State::end_unanswered() {
   return end_call(next, has_ended ? nothing : Errc::kTimedOut);
 }
 
-// The same after a wait that found none, until its deadline or that of a call.
+// Like end_unanswered(), after a wait without a reply until its deadline or that of a call.
 Result<Reply> Duplex::State::end_after_wait(Errc waited) {
   if (waited != Errc::kInterrupted && waited != Errc::kCorrupt) {
     const Result<Reply> ended = end_unanswered();
@@ -255,8 +256,8 @@ Errc Duplex::State::look_for_event() {
   return arrived == Errc::kWouldBlock && expired_call() != 0 ? Errc::kOk : arrived;
 }
 
-// Something has arrived. A call that has expired counts as a reply, or a peer that sends without
-// end would keep it from its end.
+// Takes an arrived reply or message. An expired call counts as a reply, so that a peer that sends
+// without end cannot prevent its end.
 Result<Arrival> Duplex::State::take_arrival() {
   if (reply_is_next || inbox.empty()) {
     reply_is_next = false;
@@ -292,7 +293,7 @@ bool Duplex::State::has_room(std::size_t bytes) {
   if (side.end() != Errc::kOk) return false;
   const FrameWriter::Room room = writer.claim(static_cast<std::uint32_t>(bytes));
   writer.abort();
-  return room != FrameWriter::Room::kFull;  // what is corrupt is found by the next operation
+  return room != FrameWriter::Room::kFull;  // the next operation reports corruption
 }
 
 bool Duplex::State::has_credit() {

@@ -1,8 +1,8 @@
-// The state of a duplex beside its side: two directions of frames, the calls that it has made, and
-// the inbox of the other side's messages. The operations of lapwing/duplex.h are made of its steps.
-// A server of many (lapwing/duplex_server.h) asks and arms each client with them.
+// The state of a duplex in addition to its side: two directions of frames, its calls, and the inbox
+// of the other side's messages. The operations of lapwing/duplex.h consist of these steps. A server
+// with many clients (lapwing/duplex_server.h) uses them to check and arm each client.
 //
-// Thread safety: as its side, which outlives every call.
+// Thread safety: that of its side, which outlives every call.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace lapwing {
 
 struct Duplex::State {
-  // One frame to be sent.
+  // A frame to send.
   struct Sending {
     CallHead head;
     std::span<const std::byte> payload;
@@ -31,17 +31,17 @@ struct Duplex::State {
   // `with_late_replies`: as in ChannelOptions.
   State(ChannelSide& opened, FrameWriter to_peer, FrameReader from_peer, bool with_late_replies);
 
-  // Takes in what has arrived. kOk, or kCorrupt.
+  // Processes everything that has arrived. Returns kOk or kCorrupt.
   Errc pump();
   bool deliver(const Message& message);
   Errc try_put(const Sending& sending);
   Errc put(const Sending& sending, Deadline deadline);
-  // A request, or an answer to one; its size was checked.
+  // Sends a request, or an answer to one. The caller has checked the size.
   Result<CallId> start(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline,
                        bool waits);
   Errc answer(const Sending& sending, Deadline deadline);
 
-  // The conditions that operations wait for. Each takes in first what has arrived.
+  // The conditions that operations wait for. Each first processes what has arrived.
   Errc look_for_room(const Sending& sending);
   Errc look_for_place();
   Errc look_for_credit();
@@ -56,7 +56,7 @@ struct Duplex::State {
   Result<Arrival> take_arrival();
   static Result<Arrival> arrival_of(const Result<Reply>& reply);
 
-  // How calls end without a reply.
+  // Ends calls without a reply.
   Result<Reply> unanswered(CallId call, Errc why);
   Result<Reply> end_call(CallId call, Errc why);
   Result<Reply> end_unanswered();
@@ -67,13 +67,13 @@ struct Duplex::State {
   std::uint64_t next_expiry_ns() const;
   Errc no_such_call(CallId call, const char* expected);
 
-  // As Duplex::arm(). `is_due`: whether something else can be used that the other side's wake-ups
-  // bring about as well.
+  // Like Duplex::arm(). `is_due`: whether another operation is possible that also depends on the
+  // other side's wake-ups.
   bool arm(absl::FunctionRef<bool()> is_due);
-  // Whether try_wait_any() would return anything but kWouldBlock. Takes nothing.
+  // Whether try_wait_any() would return anything but kWouldBlock. Consumes nothing.
   bool has_event();
-  // Whether a message of `bytes` can be sent at once; a one-way message or a call also needs a
-  // place in the window. False once the channel has ended.
+  // Whether a message of `bytes` can be sent at once. A one-way message or a call also needs a
+  // place in the window. False after the channel has ended.
   bool has_room(std::size_t bytes);
   bool has_credit();
   bool has_place();
@@ -88,7 +88,7 @@ struct Duplex::State {
   Inbox inbox;
   bool reply_is_next = true;  // if wait_any() finds both
   std::uint64_t one_ways_sent = 0;
-  std::uint64_t one_ways_taken = 0;  // by the other side, as last seen
+  std::uint64_t one_ways_taken = 0;  // by the other side, as last read
   const ForkMark made;
 };
 

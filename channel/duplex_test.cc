@@ -1,4 +1,4 @@
-// Calls: many at once, in any order, with deadlines, and with an end.
+// Calls: many at once, in any order, with deadlines, and how they end.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ TEST_CASE("Structs and types of an enumeration are sent and taken as they are") 
   const Result<Incoming> in = pair.server().try_next();
   CHECK(in->is(Topic::kAsk));
   CHECK_FALSE(in->is(Topic::kHint));
-  CHECK_FALSE(in->as<Price>());  // of another size
+  CHECK_FALSE(in->as<Price>());  // has another size
   REQUIRE(in->as<Ask>());
   CHECK(in->as<Ask>()->instrument == 17);
   REQUIRE(pair.server().reply(in->call, Price{-5, 3}, Topic::kPrice) == Errc::kOk);
@@ -129,7 +129,7 @@ TEST_CASE("A duplex that waits in an event loop counts it as any other wait") {
 
 TEST_CASE("A call whose deadline passes is over, and its late reply is dropped and counted") {
   DuplexPair pair;
-  for (std::uint64_t round = 1; round <= 300; ++round) {  // more than there are places
+  for (std::uint64_t round = 1; round <= 300; ++round) {  // more rounds than places
     const CallId call = pair.call_taken("slow", Deadline::now());
     CHECK(pair.client().finish(call).error() == Errc::kTimedOut);
     CHECK(pair.client().finish(call).error() == Errc::kMisuse);  // it ended once
@@ -147,11 +147,11 @@ TEST_CASE("A late reply is delivered and marked, where that is asked for") {
   const CallId cancelled = pair.call_taken("never mind");
   CHECK(pair.client().finish(expired).error() == Errc::kTimedOut);
   CHECK(pair.client().cancel(cancelled) == Errc::kOk);
-  CHECK(pair.client().try_finish_any().error() == Errc::kWouldBlock);  // both may still come
+  CHECK(pair.client().try_finish_any().error() == Errc::kWouldBlock);  // both may still arrive
   CHECK(pair.client().finish_any(kPast).error() == Errc::kTimedOut);
   REQUIRE(pair.server().reply(cancelled, bytes_of("done all the same"), 2) == Errc::kOk);
-  CHECK(pair.client().try_next().error() == Errc::kWouldBlock);     // takes it in
-  CHECK(pair.client().finish(cancelled).error() == Errc::kMisuse);  // it has ended all the same
+  CHECK(pair.client().try_next().error() == Errc::kWouldBlock);     // receives the reply
+  CHECK(pair.client().finish(cancelled).error() == Errc::kMisuse);  // it has ended nevertheless
   CHECK(pair.client().cancel(cancelled) == Errc::kMisuse);
   REQUIRE(pair.server().reply_error(expired, 33, "too late") == Errc::kOk);
   Result<Reply> reply = pair.client().finish_any(Deadline::never());
@@ -231,7 +231,7 @@ TEST_CASE("A reply that came before its call was cancelled leaves no place taken
   DuplexPair pair({.call_window = 1});
   const CallId call = pair.call_taken("quick");
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
-  CHECK(pair.client().try_next().error() == Errc::kWouldBlock);  // takes the reply in
+  CHECK(pair.client().try_next().error() == Errc::kWouldBlock);  // receives the reply
   REQUIRE(pair.client().cancel(call) == Errc::kOk);
   CHECK(pair.client().try_start({}, 0).error() == Errc::kOk);
 }
@@ -257,7 +257,7 @@ TEST_CASE("What was taken stays as it is while the inbox fills") {
   const Result<Incoming> first = pair.client().try_next();
   REQUIRE(pair.server().try_send(bytes_of("other"), 0) == Errc::kOk);
   REQUIRE(pair.server().try_start(bytes_of("calls"), 0).error() == Errc::kOk);
-  REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);  // takes both in
+  REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);  // receives both
   CHECK(text_of(first->payload) == "first");
   CHECK(text_of(pair.client().try_next()->payload) == "other");
   CHECK(text_of(pair.client().try_next()->payload) == "calls");
@@ -281,7 +281,7 @@ TEST_CASE("One-way messages wait for those that the other side has not taken") {
   for (int i = 0; i < 3; ++i) REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);
   for (int round = 0; round < 100; ++round) {
     CHECK(pair.client().try_send({}, 0) == Errc::kWouldBlock);
-    // A reply comes through all the same.
+    // A reply still arrives.
     const Result<CallId> call = pair.client().try_start({}, 1);
     REQUIRE(call.ok());
     for (int i = 0; i < 3; ++i) {
@@ -312,7 +312,7 @@ TEST_CASE("A sender of one-way messages that sleeps is woken when one is taken")
   CHECK(sent == kMessages);
 }
 
-// More in the ring than a duplex takes in at a time, and the reply behind it.
+// Sends more messages than a duplex receives at a time, and then the reply.
 CallId reply_behind_many(DuplexPair& pair) {
   const CallId call = pair.call_taken("last");
   for (std::uint32_t i = 0; i < 3000; ++i) {
@@ -348,7 +348,7 @@ TEST_CASE("Nobody polls while there is more than is taken in at a time") {
     REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
   }
   REQUIRE(pair.server().try_send(bytes_of("here"), 0) == Errc::kOk);
-  // Nothing comes of what is taken in first.
+  // The first messages are received, but not returned.
   Result<Incoming> in = pair.client().try_next();
   for (int i = 0; i < 10 && in.error() == Errc::kWouldBlock; ++i) {
     REQUIRE_FALSE(pair.client().arm());
@@ -378,7 +378,7 @@ TEST_CASE("Replies that nobody takes are named when they fill every place") {
   for (int i = 0; i < 2; ++i) {
     REQUIRE(pair.server().reply(pair.call_taken("x"), {}, 0) == Errc::kOk);
   }
-  const Result<CallId> refused = pair.client().start({}, 0);  // would never end
+  const Result<CallId> refused = pair.client().start({}, 0);  // it would never end
   CHECK(refused.error() == Errc::kMisuse);
   CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("finish_any"));
   CHECK(pair.client().try_finish_any().error() == Errc::kOk);
@@ -397,7 +397,7 @@ TEST_CASE("A duplex that closes answers what it has answered and ends the rest")
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
 }
 
-// Serves `path` in a process of its own and takes calls without answering any.
+// Serves `path` in another process, and takes calls without answering any.
 class SilentServer {
  public:
   explicit SilentServer(const std::string& path) {
@@ -479,7 +479,7 @@ TEST_CASE("An error's text that is too long is cut") {
   CHECK(text_of(pair.client().finish(call)->payload) == "a text of ");
 }
 
-// The other side of a duplex, by hand: sends what no correct one does.
+// The other side of a duplex, made by hand: sends data that a correct side would not send.
 class HostilePeer {
  public:
   explicit HostilePeer(const ChannelOptions& options = {.call_window = 4})
@@ -572,7 +572,7 @@ TEST_CASE("A peer that replies to a call before it was sent is cut off") {
   const std::vector<std::byte> large(300);
   for (int i = 0; i < 2; ++i) REQUIRE(*peer.victim().try_start(large, 0) != 0);
   peer.send(call_number(3, 4, 2), CallKind::kReply);
-  CHECK(peer.victim().try_start(large, 0).error() == Errc::kCorrupt);  // there is no room
+  CHECK(peer.victim().try_start(large, 0).error() == Errc::kCorrupt);  // no room
 }
 
 TEST_CASE("A peer that says that it released what it was never sent has taken nothing") {
@@ -588,7 +588,7 @@ TEST_CASE("A peer that takes back one-way messages that it had taken changes no 
   HostilePeer peer;
   for (int i = 0; i < 4; ++i) REQUIRE(peer.victim().try_send({}, 0) == Errc::kOk);
   store_tally(peer.words().taken, 4);
-  REQUIRE(peer.victim().try_send({}, 0) == Errc::kOk);  // sees them
+  REQUIRE(peer.victim().try_send({}, 0) == Errc::kOk);  // reads the tally
   for (const Word said : {Word{3}, Word{6}}) {
     store_tally(peer.words().taken, said);
     CHECK(peer.victim().duplex_counters().one_ways_taken == 4);

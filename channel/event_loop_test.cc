@@ -1,5 +1,5 @@
-// A listener in an event loop: whatever its peers do, fd() is readable when accept() or tend() has
-// something to do, and silent when it has not.
+// A listener in an event loop: whatever its peers do, fd() is readable if accept() or tend() has
+// work to do, and not otherwise.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,9 +19,9 @@ namespace {
 
 constexpr int kHangMs = static_cast<int>(kChannelTestNs / 1'000'000);
 
-// A listener as an event loop has it: polled, and then asked without waiting.
+// A listener as in an event loop: polled, and then called without waiting.
 struct Loop {
-  // False: nothing came before the test would hang.
+  // False if nothing arrived within the time limit of the test.
   bool sleep() {
     ++wakes;
     return is_readable(here.listener.fd(), kHangMs);
@@ -29,8 +29,8 @@ struct Loop {
   absl::StatusOr<ChannelConsumer> accept() {
     return ChannelConsumer::accept(here.listener, kSmall, Deadline::now());
   }
-  // Whether nobody can be served, and nothing is left to do. Where so much time has passed that
-  // those who are silent are due, there may be.
+  // Whether no peer can be served and no work is left. After kSilenceNsMin, silent peers may be
+  // due, and cause work.
   bool accepts_nobody_and_sleeps() {
     const auto nobody = accept();
     if (errc_of(nobody.status()) != Errc::kWouldBlock) return false;
@@ -47,7 +47,7 @@ void say_hello(const RawPeer& peer) {
   peer.send_hello({fd.get()});
 }
 
-// A successor by hand, that has asked.
+// A successor made by hand, which has sent its request.
 UniqueFd ask_for_socket(const std::string& path) {
   UniqueFd successor = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);
@@ -55,7 +55,7 @@ UniqueFd ask_for_socket(const std::string& path) {
   REQUIRE(send_frame(successor.get(), ask) == SendOutcome::kSent);
   return successor;
 }
-// Takes it. False: so late that it may have been given up.
+// Takes the socket. False if it was so late that the listener may have abandoned it.
 bool says_it_has_the_socket(const UniqueFd& successor, std::uint64_t began_ns) {
   Packet packet;
   std::vector<UniqueFd> descriptors;
@@ -73,9 +73,9 @@ TEST_CASE("A client that says hello after it was taken in wakes the event loop, 
   CHECK_FALSE(is_readable(loop.here.listener.fd()));
   const RawPeer peer(loop.here.path);
   REQUIRE(loop.sleep());
-  CHECK(loop.accepts_nobody_and_sleeps());  // it has said nothing yet
+  CHECK(loop.accepts_nobody_and_sleeps());  // it has sent nothing yet
   say_hello(peer);
-  CHECK(is_readable(loop.here.listener.fd()));  // now, and not when it would be dropped
+  CHECK(is_readable(loop.here.listener.fd()));  // at once, not when it would be dropped
   CHECK(loop.accept().ok());
   CHECK(loop.accepts_nobody_and_sleeps());
 }
@@ -159,7 +159,7 @@ TEST_CASE("As many silent ones as may wait give way to who comes, and the event 
   bool served = false;
   while (!served && loop.sleep()) served = loop.accept().ok();
   CHECK(served);
-  // It came, the silent ones could go, and nothing else woke the loop.
+  // Only its arrival and the dropping of silent peers woke the loop.
   CHECK(loop.wakes <= 4);
   CHECK(silent.front().refusal().find("did not send its hello") != std::string::npos);
 }
@@ -179,7 +179,7 @@ TEST_CASE("Those who are only to be served do not wake a loop that tends, and ar
   CHECK(loop.here.listener.tend().ok());
   CHECK_FALSE(is_readable(loop.here.listener.fd()));
   CHECK(loop.accept().ok());
-  REQUIRE(loop.sleep());  // the one that tend() had left alone
+  REQUIRE(loop.sleep());  // the peer that tend() did not serve
   CHECK(loop.accept().ok());
   CHECK(loop.accepts_nobody_and_sleeps());
 }
@@ -193,7 +193,7 @@ TEST_CASE("An event loop that has no descriptor left is not kept awake, and goes
   client.send_hello({file.get()});
   const rlimit few = {256, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  // Nothing is asserted while no descriptor is left: a sanitizer needs two to look at an assertion.
+  // No assertion without a free descriptor, because a sanitizer needs two to check one.
   std::vector<UniqueFd> others;
   do {
     others.emplace_back(dup(loop.here.listener.fd()));
@@ -218,7 +218,7 @@ TEST_CASE("A successor that takes its time does not hold an event loop up") {
   REQUIRE(loop.sleep());
   CHECK(loop.here.listener.tend().ok());
   CHECK_FALSE(loop.here.listener.handed_over());
-  // In this thread: had tend() waited for it, it would have given it up by now.
+  // In this thread: if tend() waited for the successor, it would have abandoned it by now.
   const bool in_time = says_it_has_the_socket(successor, loop.began_ns);
   REQUIRE(loop.sleep());
   const Errc answer = errc_of(loop.here.listener.tend());
@@ -236,7 +236,7 @@ TEST_CASE("A successor that falls silent is given up, and whoever came meanwhile
   bool served = false;
   while (!served && loop.sleep()) served = loop.accept().ok();
   CHECK(served);
-  CHECK(loop.wakes <= 4);  // it asked, it was given up, the client
+  CHECK(loop.wakes <= 4);  // its request, its end, the client
   CHECK(loop.here.listener.refused() == 1);
 }
 

@@ -1,4 +1,4 @@
-// What a child that has been forked finds of the ends of channels, and what their peers see of it.
+// How the ends of channels behave in a forked child, and what their peers observe.
 #include <unistd.h>
 
 #include <atomic>
@@ -28,7 +28,7 @@ bool is_still(const End& end) {
          end.counters().messages_received == 0 && end.connection_id() != Id128{};
 }
 
-// The line of the first call that a child does not find forked; 0 if there is none.
+// Returns the line of the first call that does not return kForked in a child, or 0 if all do.
 int try_every_call(ChannelProducer& producer) {
   const Outgoing outgoing[] = {{bytes_of("x"), 1}};
   if (!is_forked(producer.status())) return __LINE__;

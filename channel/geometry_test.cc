@@ -1,7 +1,7 @@
-// That a ring of every capacity takes every message it was made for, whatever was sent before.
+// A ring of every capacity accepts every message that it was made for, whatever was sent before.
 //
-// LAPWING_CHANNEL_STRIDE: how many of the largest messages are left out between two that are tried
-// (1: every one of them, which takes a minute).
+// LAPWING_CHANNEL_STRIDE: the distance between the tested sizes of the largest message (1 tests
+// every size, which takes a minute).
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -27,8 +27,8 @@ std::uint64_t stride() {
   return count_from("LAPWING_CHANNEL_STRIDE", kStrideDefault);
 }
 
-// Calls visit(largest message) for 1, 1 + stride … and around the last that the capacity takes, and
-// beyond it.
+// Calls visit(largest message) for 1, 1 + stride …, and around and beyond the last one that the
+// capacity can take.
 template <typename Visit>
 void for_each_maximum(std::uint64_t capacity, std::uint32_t payload_offset, std::uint64_t stride,
                       const Visit& visit) {
@@ -43,14 +43,14 @@ void for_each_maximum(std::uint64_t capacity, std::uint32_t payload_offset, std:
   }
 }
 
-// --- What creation refuses
+// --- Refusals at creation
 
 absl::Status create(std::uint64_t capacity, std::uint32_t maximum, std::uint32_t payload_offset) {
   return OwnMemory::create(frame_header(capacity, maximum, payload_offset), false, std::nullopt)
       .status();
 }
 
-// The number at the end of a refusal; 0 if there is none.
+// Returns the number at the end of a refusal, or 0 if there is none.
 std::uint64_t named_capacity(const absl::Status& refusal) {
   const std::string message(refusal.message());
   std::uint64_t named = 0;
@@ -58,8 +58,8 @@ std::uint64_t named_capacity(const absl::Status& refusal) {
   return absl::SimpleAtoi(last_word, &named) ? named : 0;
 }
 
-// Whether in an empty ring, wherever its next frame begins, every message up to the largest is
-// taken at once.
+// Whether an empty ring accepts every message up to the largest at once, at every position of its
+// next frame.
 bool takes_every_message(std::uint64_t capacity, std::uint32_t maximum,
                          std::uint32_t payload_offset) {
   static const FrameMemory memory(2 * kCapacityMax);
@@ -146,7 +146,7 @@ struct Sent {
   std::size_t place;  // a random one of its content
 };
 
-// Content at the front, the back and a random place, or all of it.
+// Writes content at the front, the back and a random position, or everywhere.
 void write(std::span<std::byte> payload, const Sent& sent, bool whole) {
   if (payload.size() < 8) {
     std::memcpy(payload.data(), &sent.key, payload.size());
@@ -171,8 +171,8 @@ bool is_right(const Message& message, const Sent& sent, bool whole) {
          has_content(payload, sent.key, payload.size() - 8);
 }
 
-// One ring and a run of messages through it: filled to the brim, drained in full or in part, again
-// and again; each time one at a time or in batches, on either side.
+// One ring and a run of messages through it: repeatedly filled completely, and drained completely
+// or partly. Each time, messages are sent and received one at a time or in batches.
 class Run {
  public:
   Run(std::span<std::byte> memory, std::uint32_t maximum, std::uint32_t payload_offset, bool whole)
@@ -183,7 +183,7 @@ class Run {
         whole_(whole),
         random_(seed_) {}
 
-  // False: something arrived wrong, or the ring stands still.
+  // False if something arrived wrong, or if the ring makes no progress.
   bool pass(std::uint64_t messages) {
     while (received_ < messages) {
       const std::uint64_t sent_before = sent_;
@@ -266,7 +266,7 @@ class Run {
   std::uint64_t received_ = 0;
 };
 
-// Every capacity with every `stride`th largest message. Returns the number of rings.
+// Tests every capacity with every `stride`th largest message. Returns the number of rings.
 std::uint64_t pass_through_rings(std::uint32_t payload_offset, std::uint64_t stride,
                                  std::uint64_t messages, bool whole) {
   std::uint64_t rings = 0;
@@ -292,7 +292,7 @@ TEST_CASE("Ten thousand messages pass through a ring of every capacity and large
   CHECK(pass_through_rings(kPayloadOffsetPacked, stride(), kMessagesPerRing, false) > 100);
 }
 
-// The same geometry by other offsets of the payload: an eighth of the rings.
+// The same geometry with other offsets of the payload: an eighth of the rings.
 TEST_CASE("Ten thousand messages pass where payloads begin elsewhere in the frame") {
   CHECK(pass_through_rings(kPayloadOffsetCalls, 8 * stride() + 1, kMessagesPerRing, false) > 20);
   CHECK(pass_through_rings(kPayloadOffsetAligned, 8 * stride() + 1, kMessagesPerRing, false) > 20);
@@ -313,19 +313,19 @@ struct FixedRing {
   std::uint64_t holds;  // messages
 };
 
-// Frames are `size` and a head of 16 bytes, in lines of 64 bytes, and none crosses the end.
+// Frames consist of a head of 16 bytes and `size`, in lines of 64 bytes, and do not cross the end.
 constexpr FixedRing kFixedRings[] = {
     {1024, 496, 496, 2},       // 8 of 16 lines: the largest message, no padding
     {1024, 496, 368, 2},       // 6 of 16 lines
     {1024, 432, 432, 2},       // 7 of 16 lines: the largest message, and padding
     {65536, 32752, 24000, 2},  // 376 of 1,024 lines
     {1024, 304, 304, 3},       // 5 of 16 lines
-    {1024, 496, 257, 3},       // the same, of a ring for larger ones
+    {1024, 496, 257, 3},       // the same, in a ring for larger messages
     {4096, 2032, 1300, 3},     // 21 of 64 lines
     {65536, 2096, 2096, 31},   // 33 of 1,024 lines
-    {65536, 32752, 2049, 31},  // the same, of a ring for larger ones
+    {65536, 32752, 2049, 31},  // the same, in a ring for larger messages
     {65536, 1968, 1968, 33},   // 31 of 1,024 lines
-    {65536, 32752, 1930, 33},  // the same, of a ring for larger ones
+    {65536, 32752, 1930, 33},  // the same, in a ring for larger messages
 };
 
 std::uint64_t send_until_full(FrameRing& ring, std::uint32_t size, bool batched) {
@@ -369,10 +369,10 @@ TEST_CASE("Rings of 2, 3, 31 and 33 messages hold exactly so many, in every lap"
   }
 }
 
-// --- Nothing makes an empty ring refuse a message
+// --- An empty ring never refuses a message
 
-// A small ring that is driven from state to state; every state is empty, and the place in the data
-// where its next frame begins is all that tells one from another.
+// A small ring that is driven from state to state. Every state is empty, and they differ only in
+// the position of the next frame.
 class EmptyRing {
  public:
   EmptyRing(std::span<std::byte> memory, std::uint32_t payload_offset)
@@ -395,7 +395,7 @@ class EmptyRing {
     receive(ring_, capacity_, false);
   }
   bool is_empty() const { return ring_.reader.position() == ring_.writer.position(); }
-  // Of every size, and none of them leaves a trace.
+  // Whether it accepts every size. The attempts leave no trace.
   bool takes_all_sizes() {
     const ChannelPosition before = ring_.writer.position();
     for (std::uint32_t size = 0; size <= ring_.writer.message_bytes_max(); ++size) {
@@ -420,7 +420,8 @@ constexpr SmallRing kSmallRings[] = {
     {4096, kPayloadOffsetPacked},
 };
 
-// Calls visit(ring, place, largest) for every place of every small ring; sizes are tried by frames.
+// Calls visit(ring, place, largest) for every position in every small ring. The sizes are those of
+// whole frames.
 template <typename Visit>
 void for_each_place(const Visit& visit) {
   for (const SmallRing& small : kSmallRings) {

@@ -67,8 +67,8 @@ absl::StatusOr<bool> HandOver::look() {
                     absl::StrCat(name(), " did not confirm that it received the socket"));
 }
 
-// Once this side has given up, the successor cannot say any more that it has the socket: the two
-// never both believe that they are the one that listens.
+// After this shutdown, the successor can no longer confirm that it has the socket. So both sides
+// never listen at the same time.
 absl::StatusOr<bool> HandOver::last_look() {
   shutdown(successor_.get(), SHUT_RD);
   Packet packet;

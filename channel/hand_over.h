@@ -1,11 +1,12 @@
-// The old listener's part of handing its socket to a successor, in steps that do not block.
+// The old listener's part of handing over its socket to a successor, in steps that do not block.
 //
 //     successor                    this side
 //     TakeOver           ──▶       begin()
-//                        ◀──       HandedOver, the listening socket, the peers that wait
-//     TakenOver          ──▶       look() is true
+//     successor                    this side
+//     TakeOver           ──▶       begin()
 //
-// Until look() is true both sides have the socket: whichever of them dies, the other one listens.
+// Until look() returns true, both sides have the socket. If one of them is killed, the other one
+// listens.
 //
 // Thread safety: one thread. Owns the socket to the successor.
 #pragma once
@@ -24,15 +25,15 @@ namespace lapwing {
 
 class HandOver {
  public:
-  // To the peer behind `successor`, whose TakeOver waits there.
+  // Hands over to the peer behind `successor`, whose TakeOver is waiting there.
   HandOver(ForeignSocket successor, const PeerCredentials& peer, std::uint64_t deadline_ns)
       : successor_(std::move(successor)), peer_(peer), deadline_ns_(deadline_ns) {}
 
-  // Sends the listening socket and the sockets of those that wait. Errors: kRefused (another user,
+  // Sends the listening socket and the sockets of the waiting peers. Errors: kRefused (another user
   // or version), kPeerGone, kProtocol.
   absl::Status begin(int listening, const std::vector<int>& waiting);
-  // Whether the successor has everything. An error means that it has given up, or is given up, and
-  // this side goes on listening: kPeerGone, kProtocol, kTimedOut.
+  // Whether the successor has everything. After an error the hand-over has failed, and this side
+  // continues to listen: kPeerGone, kProtocol, kTimedOut.
   absl::StatusOr<bool> look();
 
   int fd() const { return successor_.get(); }

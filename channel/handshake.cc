@@ -18,9 +18,9 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kRetryPauseNs = 20'000'000;  // between two tries; lapwing/channel.h says it
+constexpr std::uint64_t kRetryPauseNs = 20'000'000;  // between two tries; see lapwing/channel.h
 
-// Registered once, and for good: a process cannot take it back.
+// Registers once: a process cannot undo it.
 bool has_membarrier() {
   static const bool registered = register_membarrier_global().ok();
   return registered;
@@ -50,9 +50,9 @@ const char* role_name(ChannelRole role) {
   return "an unknown role";
 }
 
-constexpr int kConnectsMax = 5;  // of one connect_channel
+constexpr int kConnectsMax = 5;  // of one connect_channel call
 
-// One side's part of the exchange.
+// One side of the exchange.
 struct Party {
   ChannelRole role;
   const ChannelOptions& options;
@@ -60,7 +60,7 @@ struct Party {
   bool listens;
 };
 
-// What this side's memory is to be. kInvalidArgument: it can be nothing.
+// Makes the header of this side's memory. Errors: kInvalidArgument if the options do not allow one.
 absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& connection_id) {
   const ChannelOptions& options = party.options;
   const bool is_duplex = party.role == ChannelRole::kDuplex;
@@ -126,14 +126,14 @@ absl::Status refusal(const RefusedFrame& refused, const std::string& peer) {
   return make_error(code, absl::StrCat(peer, " refused the channel: ", reason));
 }
 
-// The hello, and the descriptor that came with it.
+// A received hello, and the descriptor that it carried.
 struct Greeting {
   ChannelHelloFrame hello;
   UniqueFd memory;
 };
 
-// kTimedOut: nothing has come by then. `was_too_slow`: the peer refused since this side had been
-// silent for too long.
+// kTimedOut: nothing has arrived by then. `was_too_slow`: the peer refused because this side had
+// been silent for too long.
 absl::StatusOr<Greeting> await_hello(int fd, FrameType type, const std::string& peer,
                                      std::uint64_t deadline_ns, bool& was_too_slow) {
   Packet packet;
@@ -178,7 +178,7 @@ absl::Status check_hello(const ChannelHelloFrame& hello, const Party& party,
                                  role_name(other_role(party.role))));
 }
 
-// The peer's file, which has to say what its hello said.
+// Maps the peer's file, which must match its hello.
 absl::StatusOr<PeerMemory> map_memory(Greeting& greeting, const Id128& connection_id,
                                       const std::string& peer) {
   absl::StatusOr<PeerMemory> memory = PeerMemory::map(std::move(greeting.memory), peer);
@@ -214,8 +214,8 @@ absl::Status check_listener(int fd, const std::string& path, const ChannelOption
                    "; set expected_peer_uid to the user that you mean, or choose another path"));
 }
 
-// The connecting side's part. A listener drops who is silent: while this side makes its memory,
-// which may take longer, it hangs up, and it comes back with its hello.
+// The connecting side. A listener drops silent peers. So if creating this side's memory takes
+// longer, it disconnects meanwhile, and reconnects to send its hello.
 class Connecting {
  public:
   Connecting(const Party& party, std::uint64_t deadline_ns)
@@ -257,7 +257,8 @@ absl::Status Connecting::before_step() {
 absl::StatusOr<Greeting> Connecting::exchange(const ChannelHelloFrame& hello, const OwnMemory& own,
                                               bool& was_too_slow) {
   const absl::Status sent = send_hello(fd_.get(), hello, own);
-  // A listener that refuses may have hung up before the hello was sent: what it said comes first.
+  // A listener that refuses may have disconnected before the hello was sent. Its reason comes
+  // first.
   absl::StatusOr<Greeting> greeting = await_hello(fd_.get(), FrameType::kChannelWelcome, listener_,
                                                   sent.ok() ? deadline_ns_ : 0, was_too_slow);
   if (!sent.ok() && errc_of(greeting.status()) == Errc::kTimedOut) return sent;

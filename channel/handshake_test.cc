@@ -1,5 +1,5 @@
-// Peers that are not as they should be: each is refused with a reason that it is told, is counted,
-// and the next one is served.
+// Incorrect peers: each is refused with a reason, which it receives, and counted, and the next one
+// is served.
 
 #include "channel/handshake.h"
 
@@ -195,7 +195,7 @@ static std::vector<int> one(const UniqueFd& descriptor) {
   return {descriptor.get()};
 }
 
-// Without the precautions the listener would wait for ten minutes.
+// Without the precautions, the listener would wait for ten minutes.
 TEST_CASE("A descriptor whose close waits does not hold up the listener") {
   Listening here;
   LingeringSocket lingering = make_lingering_socket();
@@ -259,7 +259,7 @@ TEST_CASE("A listener pauses while too many descriptors are being closed") {
   }
   REQUIRE(closing_apart() == kClosingApartMax);
   RawPeer peer(here.path);
-  bool rests = false;  // or an event loop would spin
+  bool rests = false;  // otherwise an event loop would spin
   for (int i = 0; i < 100 && !rests; ++i) {
     accept_nobody(here.listener);
     rests = !is_readable(here.listener.fd());
@@ -321,7 +321,7 @@ TEST_CASE("Peers that say nothing hold up nobody, and are dropped after a while"
   for (int i = 0; i < 10; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
   CHECK((here.listener.refused() == 0 || monotonic_ns() - begin_ns >= kHandshakeNs));
-  // More of them than may wait: those who were silent longest make room for the next one.
+  // More than may wait: those that were silent longest are dropped for the next one.
   for (std::size_t i = silent.size(); i < kPeersWaitingMax + 5; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
   CHECK(here.listener.refused() >= 6);
@@ -339,7 +339,7 @@ TEST_CASE("A listener that has no descriptor left gets back those of peers that 
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit few = {256, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  // Nothing is asserted while no descriptor is left: a sanitizer needs two to look at an assertion.
+  // No assertion without a free descriptor, because a sanitizer needs two to check one.
   std::vector<UniqueFd> others;
   do {
     others.emplace_back(dup(here.listener.fd()));
@@ -358,7 +358,7 @@ TEST_CASE("A listener that has no descriptor left gets back those of peers that 
   }
   setrlimit(RLIMIT_NOFILE, &before);
   CHECK((first_error == Errc::kLimit || first_was_late));
-  CHECK(error == Errc::kWouldBlock);  // and has taken the next one in
+  CHECK(error == Errc::kWouldBlock);  // and has accepted the next one
 }
 
 TEST_CASE("A peer of a user who is not expected is refused, told so, and the next one is served") {
@@ -369,7 +369,7 @@ TEST_CASE("A peer of a user who is not expected is refused, told so, and the nex
   auto listener = ChannelListener::listen(path, kTestUser);
   REQUIRE(listener.ok());
   const Shared<Complaint> said;
-  // The same as root, who listens, and as a stranger; each after the other has been refused.
+  // As root, who listens, and as a foreign user; each after the other has been refused.
   for (const uid_t uid : {uid_t{0}, kOtherTestUser}) {
     ChildProcess stranger([&] {
       if (setgid(kTestGroup) != 0 || setuid(uid) != 0) return 2;
@@ -421,7 +421,7 @@ TEST_CASE("A flood of peers that are not expected does not keep the listener fro
   }
   REQUIRE(seteuid(0) == 0);
   CHECK(listener->tend().ok());
-  CHECK(listener->refused() == kPeersWaitingMax);  // and the rest another time
+  CHECK(listener->refused() == kPeersWaitingMax);  // the rest in another call
   CHECK(listener->tend().ok());
   CHECK(listener->refused() == kFlood);
 }
@@ -499,7 +499,7 @@ TEST_CASE("Connecting ends with the reason when the listener is not as it should
   const absl::Status refused =
       answered([](int fd) { refuse(fd, make_error(Errc::kRefused, "closed\x1b[2J on Sundays")); });
   CHECK(errc_of(refused) == Errc::kRefused);
-  CHECK(says(refused.message(), "closed?[2J on Sundays"));  // nothing for a terminal to act on
+  CHECK(says(refused.message(), "closed?[2J on Sundays"));  // without control characters
   CHECK(errc_of(answered([](int fd) {
           auto hello = make_frame<ChannelHelloFrame>(FrameType::kChannelWelcome);
           hello.abi_version = kChannelAbiVersion;

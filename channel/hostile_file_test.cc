@@ -1,4 +1,4 @@
-// Memory files of which the header says anything: each is refused, or is what it says.
+// Memory files with arbitrary headers: each is refused, or its header is correct.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ namespace {
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 constexpr std::size_t kWordsTried = offsetof(ChannelHeader, connection_id) / 4;
 
-// A right one of each role.
+// A correct header for each role.
 std::array<ChannelHeader, 3> right_headers() {
   std::array<ChannelHeader, 3> headers{};
   headers[0] = frame_header(4096, 1000, kPayloadOffsetPacked);
@@ -50,8 +50,8 @@ UniqueFd make_file(const ChannelHeader& header, std::uint64_t bytes) {
   return fd;
 }
 
-// Whether the file was taken. One that is taken can be read as far as its header says, and a ring
-// in it works.
+// Whether the file was accepted. An accepted file can be read up to the size in its header, and a
+// ring in it works.
 bool is_taken(const ChannelHeader& header, std::uint64_t bytes) {
   const absl::StatusOr<PeerMemory> memory = PeerMemory::map(make_file(header, bytes), "a test");
   if (!memory.ok()) {
@@ -97,7 +97,7 @@ TEST_CASE("A file with any one number of its header changed is refused, or is wh
     }
   }
   CHECK(refused > 500);
-  CHECK(taken > 50);  // a smaller largest message, and what is only for people
+  CHECK(taken > 50);  // a smaller largest message, and purely informational fields
 }
 
 TEST_CASE("A file of another size than its header says is refused") {

@@ -1,8 +1,8 @@
-// A peer of ill will at the other end of an open channel: it writes anything into the memory that
-// it owns and sends anything over the socket. Every call of the victim comes back with an answer
-// that it may give, and once that is `corrupt` the channel stays closed.
+// A hostile peer at the other end of an open channel: it writes anything into the memory that it
+// owns, and sends anything over the socket. Every call of the victim returns a permitted result,
+// and after `corrupt` the channel stays closed.
 //
-// LAPWING_CHANNEL_OPERATIONS: a twentieth of it is the number of variants.
+// LAPWING_CHANNEL_OPERATIONS: twenty times the number of variants.
 
 #include <sys/socket.h>
 
@@ -33,10 +33,10 @@ std::uint64_t variants() {
   return channel_operations() / 20;
 }
 
-// The other end, made by hand: a memory file like any other, and no scruples.
+// The other end, made by hand: it has a normal memory file, but violates the protocol.
 class HostilePeer {
  public:
-  // Connects as `role`, and says hello; the victim is then to accept.
+  // Connects as `role` and sends a hello. The victim must then accept.
   HostilePeer(const std::string& path, ChannelRole role, const FrameGeometry& geometry,
               Random& random)
       : random_(random),
@@ -53,7 +53,7 @@ class HostilePeer {
                                   std::span(&descriptor, 1)) == SendOutcome::kSent);
   }
 
-  // After the victim has accepted: its memory, to see how far it is.
+  // Call it after the victim has accepted. Maps the victim's memory, to observe its progress.
   void look_at_victim() {
     Packet packet;
     std::vector<UniqueFd> descriptors;
@@ -64,7 +64,7 @@ class HostilePeer {
   }
   ChannelState victim_state() const { return load_channel_state(victim_->words()); }
 
-  // Whether it may have released what it says; a consumer that may not have is no reason to wait.
+  // Whether its position is possible. If not, the victim does not wait for it.
   bool says_what_may_be() const {
     const ChannelPosition received = memory_.words().received.position;
     return received % kFrameAlign == 0 && received <= victim_->words().sent.position;
@@ -78,7 +78,7 @@ class HostilePeer {
     if (random_.one_in(300)) send_garbage();
     if (random_.one_in(100)) fd_.reset();
   }
-  // The same words again and again, from another thread.
+  // Repeatedly changes the same words, from another thread.
   void flip() {
     const Word received = victim_->words().sent.position;
     for (const Word word : {received, Word{0}, ~Word{0}, received + 64, received, received - 64}) {
@@ -126,7 +126,7 @@ class HostilePeer {
     forger.forge(victim_->words().received.position);
     if (random_.one_in(16)) forger.scatter_noise();
   }
-  // Mostly plays by the rules of frames, so that those of calls are reached.
+  // Mostly obeys the rules of frames, so that the rules of calls are tested.
   void play_duplex() {
     if (random_.one_in(16)) return forge();
     listen();
@@ -141,7 +141,7 @@ class HostilePeer {
       forger.write_message(victim_->words().received.position, 0, replies ? reply : call);
     }
   }
-  // To the victim's calls; what it overwrites meanwhile is of no concern.
+  // Reads the victim's calls. Data that is overwritten meanwhile does not matter.
   void listen() {
     Message message;
     while (victims_messages_.look(victims_messages_.position(), message) ==
@@ -169,12 +169,12 @@ class HostilePeer {
   OwnMemory memory_;
   UniqueFd fd_;
   std::optional<PeerMemory> victim_;
-  ChannelWords honest_words_{};  // which nobody sees
+  ChannelWords honest_words_{};  // not visible to the victim
   FrameReader victims_messages_;
-  CallId last_call_ = 0;  // of the victim's, not replied to
+  CallId last_call_ = 0;  // a call of the victim without a reply yet
 };
 
-// --- The victims: each does something, and answers what came of it
+// --- The victims: each performs an operation, and returns its result
 
 using Results = std::map<Errc, std::uint64_t>;
 
@@ -331,7 +331,7 @@ class DuplexVictim {
   Errc try_again() { return duplex_.try_next().error(); }
   const absl::Status& status() const { return duplex_.status(); }
 
-  // Forged ones that were taken for good, of all victims.
+  // Forged replies and messages that were accepted, of all victims.
   static inline std::uint64_t replies = 0;
   static inline std::uint64_t incomings = 0;
 
@@ -369,7 +369,7 @@ ChannelOptions any_options(const FrameGeometry& geometry, Random& random) {
           .membarrier = random.one_in(2)};
 }
 
-// Only a duplex has calls between head and payload.
+// Only a duplex has call heads between head and payload.
 FrameGeometry any_channel_geometry(ChannelRole role, Random& random) {
   FrameGeometry geometry = any_geometry(random);
   if (geometry.payload_offset == kPayloadOffsetAligned) return geometry;
@@ -384,7 +384,7 @@ bool has_ended(Errc result) {
   return result == Errc::kClosed || result == Errc::kPeerGone || result == Errc::kCorrupt;
 }
 
-// The end is final, and a corrupt one is told to whoever can still see it.
+// The end is final, and corruption is reported to a peer that can still see it.
 template <typename Victim>
 void check_end(Victim& victim, Errc result, const HostilePeer& peer) {
   if (result != Errc::kCorrupt) return;
@@ -393,7 +393,7 @@ void check_end(Victim& victim, Errc result, const HostilePeer& peer) {
   CHECK(peer.victim_state() == ChannelState::kCorrupt);
 }
 
-// Opens one channel after another, and lets the peer act before every step of the victim's.
+// Opens one channel after another, and lets the peer act before every step of the victim.
 template <typename Victim>
 Results torment(std::uint64_t seed, std::uint64_t variants) {
   const TemporaryDirectory directory;
@@ -437,7 +437,7 @@ void check_results(const Results& results, std::uint64_t variants) {
     CHECK(results.at(expected) > variants / 1000);
   }
   CHECK(results.contains(Errc::kPeerGone));
-  // More than one in 300: those are the packets that have no place on the socket.
+  // More than one in 300: these are invalid packets on the socket.
   CHECK(results.at(Errc::kCorrupt) > variants / 60);
 }
 

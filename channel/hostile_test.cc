@@ -1,8 +1,7 @@
-// A peer of ill will writes anything into whatever it owns: each half of the frame protocol answers
-// as it should, and reads and writes nothing but the data, which lies between pages that nobody may
-// touch.
+// A hostile peer writes anything into its memory. Each half of the frame protocol responds
+// correctly, and reads and writes only the data, which is between inaccessible pages.
 //
-// LAPWING_CHANNEL_OPERATIONS: how many variants.
+// LAPWING_CHANNEL_OPERATIONS: the number of variants.
 
 #include <sys/mman.h>
 
@@ -19,11 +18,11 @@ namespace {
 
 constexpr std::uint64_t kVariantsPerRing = 500;
 constexpr std::size_t kPeekMax = 40;
-constexpr std::uint64_t kRacesMax = 1'000'000'000;  // by then what was waited for never comes
+constexpr std::uint64_t kRacesMax = 1'000'000'000;  // after this many, the wait has failed
 constexpr std::byte kCanary{0xa5};
 
-// Data that ends, or begins, at a page that nobody may touch; what is left of its own pages on the
-// other side is watched.
+// Data that ends or begins at an inaccessible page. The rest of its own pages is checked for
+// changes.
 class GuardedMemory {
  public:
   GuardedMemory(std::size_t size, bool at_end)
@@ -58,7 +57,7 @@ class GuardedMemory {
 
 // --- A hostile producer against FrameReader
 
-// What docs/explanation/channel-protocol.md says of the frame at `from`: the reader is to agree.
+// The rules of docs/explanation/channel-protocol.md for the frame at `from`. The reader must agree.
 class Judge {
  public:
   Judge(std::span<const std::byte> data, const FrameGeometry& geometry)
@@ -110,10 +109,10 @@ struct ReaderTally {
   std::uint64_t empty = 0;
   std::uint64_t corrupt = 0;
   std::uint64_t behind_padding = 0;
-  std::uint64_t sum = 0;  // of every byte that was delivered, so that each is read
+  std::uint64_t sum = 0;  // of every delivered byte, so that each is read
 };
 
-// One variant: nullptr, or what was wrong. `was_corrupt`: the channel is closed.
+// Runs one variant. Returns nullptr, or what was wrong. `was_corrupt`: the channel is closed.
 const char* read_variant(FrameReader& reader, const GuardedMemory& memory,
                          const FrameGeometry& geometry, Random& random, ReaderTally& tally,
                          bool& was_corrupt) {
@@ -186,7 +185,7 @@ struct WriterTally {
   std::uint64_t corrupt = 0;
 };
 
-// Writes messages as long as there is room, while the consumer says anything.
+// Writes messages while there is room, and the consumer reports anything.
 class Victim {
  public:
   Victim(const FrameGeometry& geometry, bool at_end, Random& random, WriterTally& tally)
@@ -242,7 +241,7 @@ class Victim {
     return said >= seen_ && said <= own_.sent.position && said % kFrameAlign == 0;
   }
 
-  // Always looks at what the consumer says, so that the answer is known.
+  // Always reads what the consumer reports, so that the result is known.
   const char* look() {
     const bool is_possible = this->is_possible();
     const FrameWriter::Room room = writer_.look_whether_drained();
@@ -290,7 +289,7 @@ class Victim {
   ChannelWords own_;
   ChannelWords peer_;
   FrameWriter writer_;
-  ChannelPosition seen_ = 0;  // the last possible position that the writer was shown
+  ChannelPosition seen_ = 0;  // the last possible position that the writer has read
 };
 
 TEST_CASE("A writer whose peer says anything of itself stays within its data") {
@@ -312,7 +311,7 @@ TEST_CASE("A writer whose peer says anything of itself stays within its data") {
   CHECK(tally.corrupt > variants / 8);
 }
 
-// --- Words that change while they are looked at
+// --- Words that change while they are read
 
 void store(std::byte* at, std::uint64_t word) {
   std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))
@@ -324,7 +323,7 @@ std::uint64_t load(const std::byte* at) {
       .load(std::memory_order_relaxed);
 }
 
-// Runs `flip` in another thread, again and again, for the life of the object.
+// Runs `flip` repeatedly in another thread, for the life of the object.
 template <typename Flip>
 class Flipper {
  public:

@@ -1,5 +1,5 @@
-// That payloads which look like frames are never taken for any: every place where a head may stand
-// some time holds the very head that is expected there.
+// Payloads that look like frames are never taken for frames. Here every word that a head may later
+// occupy contains exactly the head that is expected there.
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-// A ring of which every payload imitates the heads of its own lap, or of a later one.
+// A ring in which every payload imitates the heads of its own lap, or of a later one.
 class Impostor {
  public:
   Impostor(std::uint64_t capacity, std::uint32_t payload_offset, std::uint64_t laps_ahead)
@@ -32,7 +32,7 @@ class Impostor {
     write();
     return true;
   }
-  // The payload of the claim once more; whether it was still there.
+  // Writes the payload of the claim again. Returns whether it was still there.
   bool write_again() {
     const bool was_there = is_imitation(ring_.writer.payload(), claim_begin());
     write();
@@ -66,7 +66,7 @@ class Impostor {
   }
   void publish() { ring_.writer.publish(); }
 
-  // Whether exactly `count` messages of this size, of types first_type and on, are there.
+  // Whether exactly `count` messages of this size, with types from first_type on, are available.
   bool delivers(std::uint32_t count, std::uint32_t size, std::uint32_t first_type) {
     Message message;
     message.end = ring_.reader.position();
@@ -82,7 +82,7 @@ class Impostor {
   }
   bool delivers_nothing() { return delivers_nothing(ring_.reader.position()); }
 
-  // One message after another, for more than a lap.
+  // Passes one message after another, for more than a lap.
   bool delivers_a_lap(std::uint32_t size) {
     for (std::uint64_t passed = 0; passed <= 2 * memory_.bytes().size(); passed += kFrameAlign) {
       if (!claim(size)) return false;
@@ -94,10 +94,10 @@ class Impostor {
     return true;
   }
 
-  std::uint64_t imitated = 0;  // places where the head that is expected next stood already
+  std::uint64_t imitated = 0;  // positions that already had the next expected head
 
  private:
-  // Of the byte that will stand there.
+  // For the byte position at which the head is expected.
   Word word_at(ChannelPosition at) const {
     return heads_.at(at + ahead_, FrameKind::kShort, 0, static_cast<std::uint32_t>(at));
   }
@@ -136,10 +136,10 @@ class Impostor {
   FrameRing ring_;
   ChannelPosition claim_at_ = 0;
   std::uint32_t claimed_ = 0;
-  std::deque<ChannelPosition> begins_;  // of the payloads that are not delivered
+  std::deque<ChannelPosition> begins_;  // of the payloads that are not delivered yet
 };
 
-// Calls visit(impostor, largest) from every place of rings of both kinds of payload, with heads
+// Calls visit(impostor, largest) for every position in rings of both kinds of payload, with heads
 // of this lap and the next.
 template <typename Visit>
 void for_each_place(std::uint64_t capacity, const Visit& visit) {
@@ -272,7 +272,7 @@ TEST_CASE("Frames of different laps are distinguished when the lap number wraps"
   }
 }
 
-// As a user's own type: a compiler may move its stores behind loads of other types.
+// Like a user's own type: a compiler may move its stores after loads of other types.
 struct TwoNumbers {
   int quotient;
   int constant;

@@ -1,12 +1,12 @@
-// What the other side of a duplex has asked for and this side has not yet taken, and the calls that
-// it has not yet answered.
+// The messages from the other side of a duplex that this side has not taken yet, and the calls that
+// it has not answered yet.
 //
 // Thread safety: one thread. Owns copies of the messages: at most `window` calls, `window` one-way
-// messages, and the message that was taken last.
+// messages, and the last message taken.
 //
 // Invariants
-//  1. A call is in the inbox, or taken, or answered; an answered one is forgotten.
-//  2. The other side knows both limits, so one that goes beyond them is not correct.
+//  1. A call is in the inbox, taken, or answered. An answered call is forgotten.
+//  2. The other side has both limits, so exceeding them is an error.
 #pragma once
 
 #include <cstddef>
@@ -29,21 +29,22 @@ class Inbox {
  public:
   explicit Inbox(std::uint32_t window);
 
-  // False: no correct peer sends this now.
+  // False if a correct peer would not send this now.
   bool add_call(CallId id, std::uint32_t type, std::span<const std::byte> payload);
   bool add_one_way(std::uint32_t type, std::span<const std::byte> payload);
-  // The caller no longer waits for a call. One that was answered meanwhile is no concern.
+  // The caller no longer waits for the call. Ignored if the call was answered meanwhile.
   void cancel(CallId id);
 
   bool empty() const { return count_ == 0; }
-  // The oldest, in the order of arrival; valid until the next take(). It is not empty.
+  // Takes the oldest message, in the order of arrival. It is valid until the next take(). The inbox
+  // must not be empty.
   const InboxEntry& take();
   std::uint64_t one_ways_taken() const { return one_ways_taken_; }
 
-  // Whether the call was taken and has not been answered, so that it may be.
+  // Whether the call was taken and can be answered.
   bool is_open(CallId id) const;
   bool is_cancelled(CallId id) const;  // and open
-  void answer(CallId id);              // it is open
+  void answer(CallId id);              // it must be open
 
  private:
   enum class State { kFree, kWaiting, kTaken };
@@ -59,7 +60,7 @@ class Inbox {
   void add(CallId id, std::uint32_t type, std::span<const std::byte> payload);
 
   std::vector<Call> calls_;          // by place
-  std::vector<InboxEntry> entries_;  // a ring; the last taken stays untouched
+  std::vector<InboxEntry> entries_;  // a ring; the last one taken is not overwritten
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   std::uint32_t one_ways_ = 0;  // in the inbox

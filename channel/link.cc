@@ -26,7 +26,7 @@ bool Link::brings_descriptors() {
 
 Link::Peer Link::look() {
   for (int taken = 0; taken < kPacketsPerLook && last_ == Peer::kThere; ++taken) {
-    if (brings_descriptors()) {  // receiving them would close them here
+    if (brings_descriptors()) {  // receiving them would close them in this thread
       last_ = Peer::kViolation;
       break;
     }

@@ -46,7 +46,7 @@ bool is_listening(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening == 1;
 }
 
-// Waits for one frame with its descriptors. kTimedOut, kPeerGone, kProtocol.
+// Waits for one frame with its descriptors. Errors: kTimedOut, kPeerGone, kProtocol.
 absl::Status await_frame(int fd, std::uint64_t deadline_ns, const std::string& peer, Packet& packet,
                          std::vector<UniqueFd>& descriptors) {
   switch (await_with_descriptors(fd, packet, descriptors, deadline_ns, Carried::kSockets)) {
@@ -80,7 +80,7 @@ std::string name_of_peer(const PeerCredentials& peer) {
   return peer_text(static_cast<std::uint32_t>(peer.pid), peer.uid);
 }
 
-// The code says to the peer that it was too slow, and may try again.
+// kTimedOut informs the peer that it was too slow and may try again.
 absl::Status silent_status(const PeerCredentials& peer) {
   return make_error(Errc::kTimedOut,
                     absl::StrCat(name_of_peer(peer), " connected but did not send its hello"));
@@ -99,16 +99,16 @@ absl::Status handed_over_status(const std::string& path) {
 
 }  // namespace
 
-// Peers that have connected and are not served yet, and the hand-over to a successor.
+// The peers that have connected but are not served yet, and the hand-over to a successor.
 //
 // Ownership: the socket and, until it is handed over, its name.
 struct ChannelListener::State final : WaitSource {
-  // Connected, and not yet served: nothing of what it sent has been taken.
+  // Connected, but not served yet: none of its data has been received.
   struct Waiting {
     ForeignSocket fd;
     PeerCredentials peer;
     std::uint64_t since_ns;
-    bool has_spoken = false;  // or left, as of the last peek
+    bool has_spoken = false;  // or disconnected, as of the last peek
     bool watched = false;
   };
   struct Peeked {
@@ -117,7 +117,7 @@ struct ChannelListener::State final : WaitSource {
 
     bool is_take_over() const { return kind == kFrame && type == FrameType::kTakeOver; }
   };
-  enum class Caller { kAccepts, kTends };  // whom fd() is to wake
+  enum class Caller { kAccepts, kTends };  // which function fd() wakes
 
   State(const std::string& at, UniqueFd listening, Watch fresh, std::optional<uid_t> expected);
   ~State();
@@ -142,7 +142,7 @@ struct ChannelListener::State final : WaitSource {
   bool set_watched(int fd, bool& watched, bool wanted);
   void remove_name();
 
-  // In a wait set it is waited for by its descriptor alone.
+  // In a wait set, only its descriptor is watched.
   bool is_ready() override { return handed_over || made.in_child(); }
   std::optional<WakeUp> prepare_wait() override { return WakeUp(); }
   void finish_wait() override {}
@@ -150,14 +150,14 @@ struct ChannelListener::State final : WaitSource {
 
   const std::string path;
   UniqueFd listening_fd;
-  std::optional<Watch> watch;  // nothing once handed over
+  std::optional<Watch> watch;  // nullopt after a hand-over
   const std::optional<uid_t> expected_peer_uid;
   std::optional<NamedFile> name;
   std::vector<Waiting> peers;  // at most kPeersWaitingMax, in the order of connecting
   std::optional<HandOver> hand_over;
   bool listening_watched = false;
   bool successor_watched = false;
-  std::uint64_t pauses_until_ns = 0;  // no descriptor is left for a peer that connects
+  std::uint64_t pauses_until_ns = 0;  // no descriptor is available for a new peer
   bool handed_over = false;
   std::uint64_t refused = 0;
   absl::Status last_refusal;
@@ -194,20 +194,20 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::State::accept_now(
   return serve_next(role, options);
 }
 
-// No peer is taken in, served or dropped while the socket is being handed over: the successor also
-// has the sockets of the waiting peers.
+// While the socket is being handed over, no peer is accepted, served or dropped, because the
+// successor also has the sockets of the waiting peers.
 absl::Status ChannelListener::State::look_around() {
   if (handed_over) return handed_over_status(path);
   if (!hand_over) {
-    drop_silent();  // first: it may be their descriptors that are missing
+    drop_silent();  // first, because it may free missing descriptors
     if (absl::Status status = take_in(); !status.ok()) return status;
     begin_to_hand_over();
   }
   return go_on_handing_over();
 }
 
-// Accepts connected peers as far as there is room for them to wait here. It accepts no more at a
-// time, or peers that are turned away could keep it busy for ever.
+// Accepts connected peers while there is room for them to wait here. The number per call is
+// limited, so that refused peers cannot keep it busy without end.
 absl::Status ChannelListener::State::take_in() {
   if (closing_apart() >= kClosingApartMax) {
     pauses_until_ns =
@@ -232,7 +232,7 @@ absl::Status ChannelListener::State::take_in() {
     ForeignSocket socket(std::move(fd));
     const absl::StatusOr<PeerCredentials> peer = peer_credentials(socket.get());
     if (!peer.ok()) continue;
-    // Its own user may come as a successor, also where another one is expected as a peer.
+    // A successor runs as this user, even if the peers are expected from another one.
     if (is_expected_user(peer->uid, expected_peer_uid) ||
         is_expected_user(peer->uid, std::nullopt)) {
       peers.push_back({std::move(socket), *peer, monotonic_ns()});
@@ -243,8 +243,8 @@ absl::Status ChannelListener::State::take_in() {
   return absl::OkStatus();
 }
 
-// Whether one more may wait here. The one that has been silent for longest goes if somebody else
-// has connected: those who say nothing do not keep others out.
+// Whether one more peer may wait here. If another peer has connected, drops the one that has been
+// silent for longest, so that silent peers cannot keep others out.
 bool ChannelListener::State::make_room() {
   if (peers.size() < kPeersWaitingMax) return true;
   const std::uint64_t now = monotonic_ns();
@@ -288,7 +288,7 @@ absl::Status ChannelListener::State::go_on_handing_over() {
   }
   hand_over.reset();
   handed_over = true;
-  watch.reset();  // before the sockets, of which the successor has copies
+  watch.reset();  // before the sockets, because the successor has copies of them
   leave_to_other();
   return handed_over_status(path);
 }
@@ -300,12 +300,12 @@ void ChannelListener::State::leave_to_other() {
   listening_fd.reset();
 }
 
-// The first peer whose hello has come and that can be served; nullptr if there is none.
+// Returns the first peer with a hello that can be served; nullptr if there is none.
 absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::State::serve_next(
     ChannelRole role, const ChannelOptions& options) {
   for (std::size_t i = 0; i < peers.size();) {
     const Peeked peeked = peek(peers[i]);
-    // The request of a new successor is met in the next round.
+    // The request of a new successor is handled in the next round.
     if (peeked.kind == Peeked::kNothing || peeked.is_take_over()) {
       ++i;
       continue;
@@ -346,7 +346,8 @@ void ChannelListener::State::note_refusal(const absl::Status& why) {
   last_refusal = why;
 }
 
-// The type of the first frame that waits at a peer's socket; it stays there with its descriptors.
+// Returns the type of the first frame waiting at a peer's socket. The frame stays there with its
+// descriptors.
 ChannelListener::State::Peeked ChannelListener::State::peek(Waiting& waiting) {
   FrameHeader header{};
   const ssize_t got = recv(waiting.fd.get(), &header, sizeof header, MSG_DONTWAIT | MSG_PEEK);
@@ -357,7 +358,7 @@ ChannelListener::State::Peeked ChannelListener::State::peek(Waiting& waiting) {
   return {Peeked::kFrame, header.type};
 }
 
-// Out of those who wait, and no longer watched.
+// Removes a peer from the waiting ones, and stops watching it.
 ChannelListener::State::Waiting ChannelListener::State::take(std::size_t index) {
   Waiting taken = std::move(peers[index]);
   peers.erase(peers.begin() + static_cast<std::ptrdiff_t>(index));
@@ -365,8 +366,8 @@ ChannelListener::State::Waiting ChannelListener::State::take(std::size_t index) 
   return taken;
 }
 
-// fd() becomes readable when accept() or tend(), whichever was called last, has something to do,
-// and at no other time, or an event loop would never sleep.
+// Makes fd() readable when accept() or tend(), whichever was called last, has work to do, and at no
+// other time. Otherwise an event loop would never sleep.
 void ChannelListener::State::arm(Caller caller) {
   if (handed_over) return;
   bool has_room = peers.size() < kPeersWaitingMax;
@@ -384,9 +385,9 @@ void ChannelListener::State::arm(Caller caller) {
   watch->wake_at(wakes_at_ns == Deadline::never().monotonic_ns() ? 0 : wakes_at_ns);
 }
 
-// Returns when a waiting peer is to be checked although it does nothing. Sets `has_room` if one of
-// them may be dropped for another. tend() serves no peer, so it does not watch peers that only wait
-// to be served.
+// Returns the time at which a waiting peer must be checked even if it sends nothing. Sets
+// `has_room` if one of them may be dropped for another. tend() serves no peer, so it does not watch
+// peers that only wait to be served.
 std::uint64_t ChannelListener::State::watch_waiting(Caller caller, bool& has_room) {
   const std::uint64_t now = monotonic_ns();
   std::uint64_t wakes_at_ns = Deadline::never().monotonic_ns();
@@ -404,7 +405,7 @@ std::uint64_t ChannelListener::State::watch_waiting(Caller caller, bool& has_roo
   return wakes_at_ns;
 }
 
-// Whether it is watched if it is to be.
+// Returns false if it should be watched but is not.
 bool ChannelListener::State::set_watched(int fd, bool& watched, bool wanted) {
   if (watched && !wanted) watch->remove(fd);
   watched = wanted && (watched || watch->add(fd, EPOLLIN, 0) == 0);
@@ -432,8 +433,8 @@ absl::StatusOr<ChannelListener> ChannelListener::listen(const std::string& path,
   if (!lock.ok()) return lock.status();
   absl::StatusOr<Watch> watch = Watch::make_with_timer(kToListen);
   if (!watch.ok()) return watch.status();
-  // Unexpected peers are refused by their credentials. The mode keeps other users out before that
-  // if none is expected.
+  // Unexpected peers are refused by their credentials. If no other user is expected, the mode keeps
+  // other users out before that.
   const bool others = expected_peer_uid && *expected_peer_uid != geteuid();
   absl::StatusOr<UniqueFd> fd = listen_local(path, others ? 0666 : 0600, {}, kChannelSocket);
   if (!fd.ok()) return fd.status();
@@ -472,17 +473,17 @@ absl::StatusOr<ChannelListener> ChannelListener::take_over(const std::string& pa
       new State(path, std::move(descriptors.front()), *std::move(watch), expected_peer_uid));
   for (std::size_t i = 1; i < descriptors.size(); ++i) {
     const absl::StatusOr<PeerCredentials> peer = peer_credentials(descriptors[i].get());
-    if (!peer.ok()) continue;  // it is not a socket, so not a peer
+    if (!peer.ok()) continue;  // not a socket, so not a peer
     next->peers.push_back({ForeignSocket(std::move(descriptors[i])), *peer, monotonic_ns()});
   }
   next->arm(State::Caller::kAccepts);
   const auto taken = make_frame<TakenOverFrame>(FrameType::kTakenOver);
   if (send_frame(fd->get(), taken) == SendOutcome::kSent) return ChannelListener(std::move(next));
-  // The old listener receives nothing more. If it has given this side up, it sends the reason before
-  // it hangs up. If it sends nothing it has died, and only this side has the socket.
+  // The old listener receives nothing more. If it has abandoned the hand-over, it sends the reason
+  // before it disconnects. If it sends nothing it was killed, and only this side has the socket.
   got = await_frame(fd->get(), deadline.monotonic_ns(), listener, packet, descriptors);
   if (errc_of(got) == Errc::kPeerGone) return ChannelListener(std::move(next));
-  next->handed_over = true;  // the old one continues, and the name is not ours
+  next->handed_over = true;  // the old listener continues, and owns the name
   if (!got.ok()) return got;
   return refused_to_hand_over(packet, listener);
 }
@@ -506,7 +507,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::accept(ChannelRole
     }
     pollfd entries[] = {{fd(), POLLIN, 0}, {state_->wake_up.get(), POLLIN, 0}};
     wait_any_readable(entries, std::min(deadline.monotonic_ns(), now + kChannelSleepNsMax));
-    // Whether or not the flag was seen already: a raise comes before its signal.
+    // Even if the flag was seen already, because a raise precedes its signal.
     if (entries[1].revents != 0) drain_eventfd(state_->wake_up.get());
   }
 }

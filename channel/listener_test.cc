@@ -1,4 +1,4 @@
-// What a listener does with the path, with peers that are not as they should be, and with its name.
+// How a listener handles the path, incorrect peers, and its name.
 
 #include "lapwing/listener.h"
 
@@ -33,7 +33,7 @@ std::string path_in(const TemporaryDirectory& directory) {
   return directory.file("channel.sock");
 }
 
-// Everything about a name that a listener which is refused must leave alone.
+// The properties of a name that a refused listener must not change.
 auto looked_at(const std::string& path) {
   struct stat found{};
   REQUIRE(lstat(path.c_str(), &found) == 0);
@@ -54,7 +54,7 @@ Errc listen_error(const std::string& path) {
   return errc_of(ChannelListener::listen(path).status());
 }
 
-// A name at which nobody listens any more.
+// Leaves a name without a listener.
 void leave_stale_socket(const std::string& path) {
   REQUIRE(listen_local(path, 0600, {}, kChannelSocket).ok());
 }
@@ -187,7 +187,7 @@ TEST_CASE("A listener takes its name with it, and none that is not its own") {
 
 namespace {
 
-// What two racing processes share. Only the first judges, while the second waits for it.
+// The shared data of two racing processes. Only the first evaluates, while the second waits for it.
 struct Race {
   struct Racer {
     std::uint64_t begin_ns = 0;
@@ -201,7 +201,7 @@ struct Race {
   std::uint64_t overlapped = 0;
   Complaint complaint{};
 
-  // Waits until both have come here for the `count`-th time.
+  // Waits until both have called this for the `count`-th time.
   void meet(std::uint64_t count) {
     arrived.fetch_add(1);
     while (arrived.load() < 2 * count) std::this_thread::yield();
@@ -213,16 +213,16 @@ bool judge(Race& race, const std::string& path) {
   const bool first_won = first.outcome == Errc::kOk;
   ++race.won[first_won ? 0 : 1];
   if (first.begin_ns < second.end_ns && second.begin_ns < first.end_ns) ++race.overlapped;
-  // The name at the path has to be the winner's.
+  // The name at the path must be that of the winner.
   return (first_won ? second : first).outcome == Errc::kInUse &&
          (first_won ? first : second).outcome == Errc::kOk &&
          connect_local(path, soon().monotonic_ns(), kChannelSocket).ok();
 }
 
-// So many rounds, and more until both have won and they have met: where others want the processors,
-// that may take a while.
+// Runs this many rounds, and more until both have won and their attempts have overlapped. On a busy
+// machine that may take a while.
 int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_t rounds) {
-  run_on_processor(self);  // else they would run one after the other
+  run_on_processor(self);  // otherwise they would run one after the other
   const Deadline deadline = soon();
   for (std::uint64_t round = 1; !race.enough; ++round) {
     if (self == 0) std::filesystem::remove(path);

@@ -1,8 +1,8 @@
-// What a peer can do with the memory of the other side: read it. Every way to more is tried on the
-// descriptor that came with the handshake, on all the ways to open that file again, and on the
-// owner's own descriptors where the kernel lets the attacker at them.
+// A peer can only read the memory of the other side. Every way to do more is tried on the
+// descriptor from the handshake, on every way to reopen that file, and on the owner's own
+// descriptors if the kernel permits access.
 //
-// Out of scope are ptrace, /proc/PID/mem and process_vm_writev, which no seal is made against.
+// Out of scope are ptrace, /proc/PID/mem and process_vm_writev, against which seals do not protect.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kMapBytes = 4096;
 constexpr off_t kDataAt = kChannelHeaderBytes;
 
-// Runs `use` on a map of the file, or answers false if there is none to be had.
+// Runs `use` on a mapping of the file. False if it cannot be mapped.
 bool on_map(int fd, int protection, const std::function<bool(void*)>& use) {
   void* const map = mmap(nullptr, kMapBytes, protection, MAP_SHARED, fd, 0);
   if (map == MAP_FAILED) return false;
@@ -40,7 +40,7 @@ bool on_map(int fd, int protection, const std::function<bool(void*)>& use) {
   return gained;
 }
 
-// A file of its own that has something to copy from.
+// Makes a separate file with content to copy from.
 UniqueFd make_source() {
   UniqueFd fd(memfd_create("source", MFD_CLOEXEC));
   if (write(fd.get(), "attack", 6) != 6) _exit(3);
@@ -48,7 +48,7 @@ UniqueFd make_source() {
   return fd;
 }
 
-// A way to write to the file, change its size or take its pages away; true: it worked.
+// A way to write to the file, change its size or remove its pages. True if it worked.
 struct Attack {
   const char* name;
   bool (*works)(int fd);
@@ -102,17 +102,17 @@ const Attack kAttacks[] = {
     {"another seal", [](int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0; }},
 };
 
-// What an attacker tells.
+// The results of an attacker.
 struct Findings {
   std::atomic<bool> owner_ready{false};
   std::atomic<bool> done{false};
   pid_t owner = 0;
   std::uint64_t descriptors = 0;  // on which everything was tried
-  std::uint64_t of_owner = 0;     // of those, reached through the owner's process
+  std::uint64_t of_owner = 0;     // of these, reached through the owner's process
   Complaint complaint{};
 };
 
-// Tries everything on one descriptor. 0: nothing worked.
+// Tries everything on one descriptor. Returns 0 if nothing worked.
 int attack(int fd, const std::string& how, Findings& findings) {
   ++findings.descriptors;
   for (const Attack& attack : kAttacks) {
@@ -121,7 +121,7 @@ int attack(int fd, const std::string& how, Findings& findings) {
   return 0;
 }
 
-// The same on the file opened anew, with and without write access.
+// Tries everything on the reopened file, with and without write access.
 int attack_opened(const std::string& name, Findings& findings, std::uint64_t& opened) {
   for (const int flags : {O_RDWR, O_RDONLY, O_WRONLY, O_RDWR | O_TRUNC}) {
     const UniqueFd fd(open(name.c_str(), flags | O_CLOEXEC));
@@ -138,7 +138,7 @@ bool is_channel_memory(const std::filesystem::path& link) {
   return target.find(kChannelFileName) != std::string::npos;
 }
 
-// Whatever the owner's process holds of its file and the kernel shows.
+// Tries everything that the owner's process holds of its file and the kernel shows.
 int attack_owner(Findings& findings) {
   const std::string process = "/proc/" + std::to_string(findings.owner);
   for (const char* folder : {"/fd", "/map_files"}) {
@@ -168,7 +168,7 @@ std::string content_of(int fd) {
   return content;
 }
 
-// The handshake by hand, which leaves the attacker with the owner's descriptor.
+// Does the handshake by hand, so that the attacker keeps the owner's descriptor.
 UniqueFd receive_memory(const std::string& path, UniqueFd& connection) {
   ChannelHeader header{};
   header.role = ChannelRole::kConsumer;
@@ -189,7 +189,7 @@ UniqueFd receive_memory(const std::string& path, UniqueFd& connection) {
   return received.size() == 1 ? std::move(received.front()) : UniqueFd();
 }
 
-// Becomes the user, and lets processes of the same user at itself, as they are outside a test.
+// Becomes the user, and permits access by processes of the same user, as is normal outside a test.
 bool become(uid_t user) {
   if (geteuid() != user &&
       (setgroups(0, nullptr) != 0 || setgid(kTestGroup) != 0 || setuid(user) != 0)) {
@@ -223,7 +223,7 @@ int attack_as(const std::string& path, uid_t user, Findings& findings) {
   }
   const std::string before = content_of(memory.get());
   if (const int code = attack(memory.get(), "the descriptor", findings); code != 0) return code;
-  fchmod(memory.get(), 0666);  // its owner may, and it opens nothing
+  fchmod(memory.get(), 0666);  // its owner may do this, but it gives no access
   std::uint64_t opened = 0;
   const std::string name = "/proc/self/fd/" + std::to_string(memory.get());
   if (const int code = attack_opened(name, findings, opened); code != 0) return code;

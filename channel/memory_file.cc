@@ -52,8 +52,8 @@ absl::Status no_memory(std::uint64_t bytes, const std::string& why) {
                    "); use a smaller capacity, or make more memory available"));
 }
 
-// A memory file has no limit of its own: without this, a capacity beyond what the machine has would
-// be answered by the kernel's out-of-memory killer.
+// A memory file has no limit of its own. Without this check, a capacity beyond the machine's memory
+// would invoke the kernel's out-of-memory killer.
 absl::Status check_available_memory(std::uint64_t bytes) {
   const ForkHold hold;
   std::ifstream meminfo("/proc/meminfo");
@@ -76,8 +76,7 @@ absl::Status populate_error(std::uint64_t bytes) {
                     "needs Linux 5.14 or newer");
 }
 
-// Every page is there from now on. Huge pages are made by the faults alone, so nothing is allocated
-// before them.
+// Populates every page. Only the faults allocate huge pages, so nothing is allocated before them.
 absl::Status populate(boost::interprocess::mapped_region& region,
                       OwnMemory::BeforeStep before_step) {
   auto* const begin = static_cast<std::byte*>(region.get_address());
@@ -99,7 +98,7 @@ absl::Status seal(int fd) {
                     "5.1 or newer");
 }
 
-// What in a peer's header cannot be right; null if everything can.
+// Returns which field of a peer's header is invalid; null if all are valid.
 const char* header_fault(const ChannelHeader& header) {
   const std::uint64_t capacity = header.capacity;
   if (header.header_bytes != kChannelHeaderBytes) return "the offset of its data";
@@ -125,7 +124,8 @@ absl::Status bad_file(const std::string& peer, const std::string& fault) {
                                                   "; the channel was not opened"));
 }
 
-// Before it is mapped: a file in memory that its owner can no longer shrink or let others write.
+// Checks the file before it is mapped: it must be a memory file that its owner can no longer shrink
+// or make writable for others.
 absl::StatusOr<std::uint64_t> checked_size(int fd, const std::string& peer) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0) return bad_file(peer, "is not a file in memory");
@@ -137,8 +137,8 @@ absl::StatusOr<std::uint64_t> checked_size(int fd, const std::string& peer) {
     return bad_file(peer, absl::StrCat("has ", bytes, " bytes, which is not a valid size"));
   }
   if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) return bad_file(peer, "cannot be read");
-  // A process that reads a hole fills it, and may be killed for it when memory is short. To
-  // count the blocks is not enough: they may lie beyond the end.
+  // A process that reads a hole fills it, and may be killed for that if memory is short. Counting
+  // the blocks is not enough, because they may be beyond the end.
   if (lseek(fd, 0, SEEK_HOLE) < found.st_size) return bad_file(peer, "is not allocated in full");
   return bytes;
 }
@@ -265,7 +265,7 @@ absl::StatusOr<PeerMemory> PeerMemory::map(UniqueFd fd, const std::string& peer)
   PeerMemory memory;
   memory.header_ = *header;
   memory.region_.swap(*region);
-  // Page faults now rather than at the first messages. Without it they come then.
+  // Causes the page faults now instead of at the first messages. If it fails, they occur then.
   madvise(memory.region_.get_address(), memory.region_.get_size(), MADV_POPULATE_READ);
   return memory;
 }

@@ -1,11 +1,11 @@
-// The sealed memory file of each side of a channel: the own one, which is written, and the peer's,
-// which is only read.
+// The sealed memory file of each side of a channel: this side writes its own, and only reads the
+// peer's.
 //
-// A file is allocated and populated in full and sealed before its descriptor can reach anyone, so
-// that the other side can neither map it writable nor shrink it under a reader, and no side meets a
-// SIGBUS. What comes from the peer is checked before it is mapped, and its header is copied once.
+// A file is completely allocated, populated and sealed before its descriptor is sent. So the other
+// side can neither map it writable nor shrink it under a reader, and neither side gets a SIGBUS. A
+// peer's file is checked before it is mapped, and its header is copied once.
 //
-// Thread safety: const members, any thread. Owns mapping and descriptor.
+// Thread safety: const members, any thread. Owns the mapping and the descriptor.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -22,20 +22,20 @@
 
 namespace lapwing {
 
-// The names under which /proc/PID/fd shows the files: by these `lapwing info` finds them.
+// The name under which /proc/PID/fd shows the files. `lapwing info` uses it to find them.
 inline constexpr char kChannelFileName[] = "lapwing-channel";
 
-// A file is populated in steps of so many bytes, since gigabytes take seconds.
+// A file is populated in steps of this size, because gigabytes take seconds.
 inline constexpr std::uint64_t kPopulateStepBytes = std::uint64_t{16} << 20;
 
 class OwnMemory {
  public:
-  // Asked before each step; what it answers but ok ends the making.
+  // Called before each step. A result other than ok aborts the creation.
   using BeforeStep = absl::FunctionRef<absl::Status()>;
 
-  // `header` says what the file is to be; magic, version and sizes are filled in. Its capacity is 0
-  // for a side that only receives. Errors: kInvalidArgument (names the capacity that would do),
-  // kNoSpace, kUnsupported (huge pages, node, seals), and those of `before_step`.
+  // `header` describes the file; magic, version and sizes are filled in. Its capacity is 0 for a
+  // side that only receives. Errors: kInvalidArgument (with a sufficient capacity), kNoSpace,
+  // kUnsupported (huge pages, node, seals), and those of `before_step`.
   static absl::StatusOr<OwnMemory> create(ChannelHeader header, bool huge_pages,
                                           std::optional<int> numa_node, BeforeStep before_step);
   static absl::StatusOr<OwnMemory> create(ChannelHeader header, bool huge_pages,
@@ -57,7 +57,7 @@ class OwnMemory {
 class PeerMemory {
  public:
   // `peer` names the other side in messages. Errors: kProtocol (not sealed, not allocated, too
-  // small, a header that cannot be right), kAbiMismatch, kSystem.
+  // small, an invalid header), kAbiMismatch, kSystem.
   static absl::StatusOr<PeerMemory> map(UniqueFd fd, const std::string& peer);
 
   const ChannelHeader& header() const { return header_; }  // a copy, checked
@@ -71,11 +71,11 @@ class PeerMemory {
   boost::interprocess::mapped_region region_;
 };
 
-// The header of the memory file behind `fd`, checked as that of a peer is, without mapping it.
+// Reads and checks the header of the memory file `fd` like that of a peer, without mapping it.
 absl::StatusOr<ChannelHeader> read_channel_header(int fd, const std::string& peer);
 
-// kInvalidArgument, naming the capacity that would do, unless every message of up to
-// `message_bytes_max` bytes always becomes sendable in `capacity` bytes.
+// Ok if a message of any size up to `message_bytes_max` always becomes sendable with `capacity`
+// bytes. Otherwise kInvalidArgument, with a sufficient capacity.
 absl::Status check_channel_geometry(std::uint64_t capacity, std::uint64_t message_bytes_max,
                                     std::uint32_t payload_offset);
 

@@ -1,5 +1,5 @@
-// Calls that cannot be right: each is answered with kMisuse and a status that says what to do, and
-// changes nothing.
+// Incorrect calls: each returns kMisuse with a status that contains the remedy, and changes
+// nothing.
 
 #include <sys/sysinfo.h>
 
@@ -25,7 +25,7 @@ std::uint64_t all_memory() {
   return info.totalram * info.mem_unit;
 }
 
-// The pair still carries a message.
+// Checks that the pair still carries a message.
 void check_alive(ChannelPair& pair) {
   REQUIRE(pair.producer().try_send(bytes_of("alive"), 1) == Errc::kOk);
   const Result<Message> peek = pair.consumer().try_peek();
@@ -88,9 +88,9 @@ TEST_CASE("A commit, a stage or an abort without a claim is refused") {
   CHECK(pair.producer().commit(1, 0) == Errc::kMisuse);
   REQUIRE(pair.producer().try_claim(1).error() == Errc::kOk);
   CHECK(pair.producer().try_claim(std::size_t{1} << 40).error() == Errc::kMisuse);
-  CHECK(pair.producer().commit(1, 0) == Errc::kMisuse);  // the claim before was given up
+  CHECK(pair.producer().commit(1, 0) == Errc::kMisuse);  // the previous claim was abandoned
   CHECK(pair.producer().counters().messages_sent == 1);
-  CHECK(pair.producer().commit_staged() == Errc::kOk);  // nothing is staged: nothing to do
+  CHECK(pair.producer().commit_staged() == Errc::kOk);  // nothing is staged, so it does nothing
 }
 
 TEST_CASE("A claim that found no room leaves none to commit") {
@@ -111,7 +111,7 @@ TEST_CASE("What is still written into a claim that arm() gave up is not taken fo
   REQUIRE(producer.stage(8, 2) == Errc::kOk);  // up to 576
   const auto given_up = producer.try_claim(200);
   REQUIRE(given_up.ok());
-  REQUIRE(producer.arm(496));  // no room: what is staged is sent
+  REQUIRE(producer.arm(496));  // no room, so staged messages are sent
   const Word imitation = FrameHeads(1024).at(640, FrameKind::kShort, 8, 99);
   std::memcpy(given_up->data() + (640 - 576 - kPayloadOffsetPacked), &imitation, sizeof imitation);
   CHECK(producer.commit(200, 3) == Errc::kMisuse);
@@ -130,7 +130,7 @@ TEST_CASE("A release of what is not borrowed is refused") {
   CHECK(pair.consumer().release() == Errc::kMisuse);
   REQUIRE(pair.producer().try_send(bytes_of("a"), 1) == Errc::kOk);
   REQUIRE(pair.producer().try_send(bytes_of("b"), 2) == Errc::kOk);
-  CHECK(pair.consumer().release() == Errc::kMisuse);  // there, and not peeked
+  CHECK(pair.consumer().release() == Errc::kMisuse);  // available, but not peeked
   REQUIRE(pair.consumer().try_peek()->type == 1);
   REQUIRE(pair.consumer().release() == Errc::kOk);
   CHECK(pair.consumer().release() == Errc::kMisuse);  // twice
@@ -187,7 +187,7 @@ TEST_CASE("After its own close an end answers everything with what it is") {
   CHECK_FALSE(pair.producer().arm(1));
   CHECK(errc_of(pair.producer().status()) == Errc::kClosed);
   pair.consumer().close();
-  CHECK(text_of(borrowed->payload) == "x");  // valid until the object goes
+  CHECK(text_of(borrowed->payload) == "x");  // valid until the object is destroyed
   CHECK(pair.consumer().try_peek().error() == Errc::kMisuse);
   CHECK(pair.consumer().release() == Errc::kMisuse);
   CHECK_FALSE(pair.consumer().arm());

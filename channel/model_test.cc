@@ -1,8 +1,8 @@
-// A channel against a plain queue: random operations on both, and after each of them everything
-// that one can say about a channel is compared.
+// A channel compared with a plain queue: random operations on both, with a comparison of all
+// observable properties after each.
 //
-// LAPWING_CHANNEL_OPERATIONS: how many. LAPWING_TEST_SEED: to repeat a run
-// that failed.
+// LAPWING_CHANNEL_OPERATIONS: the number of operations. LAPWING_TEST_SEED: set it to repeat a
+// failed run.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ struct Geometry {
 
 using Bytes = std::vector<std::byte>;
 
-// A message as the model knows it.
+// A message in the model.
 struct Modelled {
   Bytes payload;
   std::uint32_t type = 0;
@@ -44,9 +44,9 @@ struct Counted {
   std::uint64_t empty_waits = 0;
 };
 
-// --- What is tested: either both halves of the protocol, or both ends of an open channel.
+// --- The tested object: both halves of the protocol, or both ends of an open channel.
 
-// The bare halves; what the ends do around them is done here.
+// The bare halves of the protocol. This class implements what the ends add to them.
 class BareEnds {
  public:
   static constexpr bool kIsChannel = false;
@@ -137,9 +137,9 @@ class ChannelEnds {
   ChannelPair pair_;
 };
 
-// --- The machine that does the same to both
+// --- The machine that performs the same operations on both
 
-// How often what is worth testing happened.
+// How often the interesting cases occurred.
 struct Tally {
   std::uint64_t full = 0;
   std::uint64_t empty = 0;
@@ -161,7 +161,7 @@ class Machine {
         tally_(tally),
         ends_(geometry) {}
 
-  // One operation; nullptr, or the promise that was broken.
+  // Performs one operation. Returns nullptr, or the violated guarantee.
   const char* step() {
     if (random_.one_in(50)) leaning_ = random_.below(3);
     // 0: mostly sends, 1: mostly receives, 2: neither.
@@ -222,7 +222,7 @@ class Machine {
         geometry_.payload_offset == kPayloadOffsetPacked ? 56 : 64 - geometry_.payload_offset;
     return size <= in_line ? 64 : (geometry_.payload_offset + size + 63) & ~std::uint64_t{63};
   }
-  // Where a frame of this size goes: behind the last, or at the beginning of the data.
+  // The position of a frame of this size: after the last one, or at the beginning of the data.
   ChannelPosition place_for(std::size_t size) const {
     const ChannelPosition lap_end = (position_ / geometry_.capacity + 1) * geometry_.capacity;
     return position_ + frame_bytes(size) <= lap_end ? position_ : lap_end;
@@ -242,7 +242,7 @@ class Machine {
     const bool was_empty = visible_.empty() && staged_.empty();
     claimed_.reset();
     if (!fits(size)) {
-      publish_model();  // a full channel hides nothing
+      publish_model();  // a full channel sends what is staged
       ++tally_.full;
       if (was_empty) return "an empty ring refuses a legal message";
       return got.error() == Errc::kWouldBlock ? nullptr : "there is no room for a claim";
@@ -256,7 +256,7 @@ class Machine {
     return nullptr;
   }
 
-  // Random content, or such as imitates the heads of this lap or the next.
+  // Writes random content, or content that imitates the heads of this lap or the next.
   void scribble(std::span<std::byte> payload, ChannelPosition begin) {
     const std::uint64_t kind = random_.below(3);
     const std::uint64_t key = random_.next();
@@ -361,7 +361,7 @@ class Machine {
     return std::equal(got.begin(), got.end(), sent.begin(), sent.end());
   }
 
-  // --- What only the ends of a channel have: copying forms, deadlines, and an answer to misuse
+  // --- Operations that only the ends of a channel have: copying forms, deadlines, and misuse
 
   const char* send() {
     Bytes payload(any_size());
@@ -416,7 +416,7 @@ class Machine {
     ++tally_.misused;
     ChannelProducer& producer = ends_.producer();
     if (random_.one_in(4)) {
-      claimed_.reset();  // a claim that is refused gives up the one before, too
+      claimed_.reset();  // a refused claim also abandons the previous one
       const auto claim = producer.try_claim(geometry_.maximum + 1 + random_.below(1000));
       return claim.error() == Errc::kMisuse ? nullptr : "a claim above the maximum";
     }
@@ -485,7 +485,7 @@ class Machine {
     return check_visible(ring.reader);
   }
 
-  // Exactly what was committed and not released, and then nothing.
+  // Checks that exactly the committed and unreleased messages are visible.
   const char* check_visible(const FrameReader& reader) {
     Message message;
     message.end = released_;
@@ -519,7 +519,7 @@ class Machine {
   Counted counted_;
 };
 
-// Mostly small rings, which are full and empty in turns.
+// Mostly small rings, which become full and empty often.
 Geometry any_geometry(Random& random) {
   const std::uint64_t capacity = kChannelCapacityMin << random.below(4);
   const std::uint32_t offset = kOffsets[random.below(std::size(kOffsets))];

@@ -1,5 +1,5 @@
-// The time that a side needs for its memory: none before there is a listener, interruptible, and
-// more than a listener waits for a hello.
+// The time that a side needs for its memory: none is created before there is a listener, its
+// creation can be interrupted, and it may take longer than a listener waits for a hello.
 
 #include <atomic>
 #include <functional>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t kSteps = 4;
 
-// A side whose memory takes kSteps steps and a little, asked before each whether to go on.
+// A side whose memory takes a little more than kSteps steps. It is asked before each step whether
+// to stop.
 ChannelOptions in_steps(std::function<bool()> is_interrupted) {
   ChannelOptions options{.capacity = kSteps * kPopulateStepBytes, .message_bytes_max = 100};
   options.is_interrupted = std::move(is_interrupted);
@@ -89,7 +90,7 @@ TEST_CASE("Who needs longer for its memory than a listener waits for a hello is 
   CHECK(consumer.ok());
   CHECK(producer.ok());
   CHECK(steps >= static_cast<int>(kSteps));
-  CHECK(here.listener.refused() == 1);  // the connection that it gave up itself, and no other
+  CHECK(here.listener.refused() == 1);  // only the connection that it closed itself
   CHECK(errc_of(here.listener.last_refusal()) == Errc::kPeerGone);
 }
 

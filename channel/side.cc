@@ -24,7 +24,7 @@ ChannelSide::ChannelSide(Link link, OwnMemory own, PeerMemory peer, ChannelBarri
       wake_up_(make_eventfd().value_or(UniqueFd())),
       fork_(*this, "end of a channel") {}
 
-// Single words only: another thread of the parent may have been anywhere in a call.
+// Writes only single words, because another thread of the parent may have been anywhere in a call.
 void ChannelSide::on_child() noexcept {
   end_ = Errc::kForked;
   more_to_see_ = false;
@@ -56,7 +56,7 @@ Errc ChannelCore::ended() {
   return end_;
 }
 
-// What comes after each round of spinning, or instead of it.
+// Continues a wait after each round of spinning, or instead of it.
 Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   if (now - looked_ns_ >= kPeerLookNs) {
@@ -64,7 +64,7 @@ Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t dead
     take_peer_state(link_.look());
   }
   if (end_ != Errc::kOk) {
-    const Errc left = look();  // what it did before it ended
+    const Errc left = look();  // what the other side did before it ended
     if (left != Errc::kWouldBlock) return left;
     if (!more_to_see_) return ended();
   }
@@ -81,7 +81,7 @@ Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t dead
 }
 
 void ChannelSide::let_consumer_ahead(std::uint64_t messages) {
-  // In the time of a pause a consumer takes about five messages: a full channel stays mostly full.
+  // During a pause, a consumer takes about five messages, so a full channel stays mostly full.
   constexpr std::uint64_t kLinesPerPause = 32;
   constexpr std::uint64_t kPausesMax = 512;
   const std::uint64_t run = messages - std::exchange(full_at_, messages);
@@ -101,12 +101,12 @@ Errc ChannelSide::park(absl::FunctionRef<Errc()> look, std::uint64_t until_ns) {
   }
   lower_ticket();
   if (seen != Errc::kWouldBlock) return seen;
-  take_peer_state(link_.look());  // also takes the packet
+  take_peer_state(link_.look());  // takes the packet as well
   return look();
 }
 
 void ChannelSide::raise_ticket() {
-  // The next odd number: an event loop has left the last one as it was.
+  // The next odd number. An event loop leaves the previous one unchanged.
   ticket_ += ticket_sleeps(ticket_) ? Word{2} : Word{1};
   store_ticket(own_words_, ticket_);  // T1
   if (barrier_ == ChannelBarrier::kMembarrier) {
@@ -122,7 +122,7 @@ void ChannelSide::lower_ticket() {
 
 bool ChannelSide::prepare_to_poll(absl::FunctionRef<Errc()> look) {
   if (ticket_sleeps(ticket_)) lower_ticket();
-  take_peer_state(link_.look());  // packets of earlier sleeps
+  take_peer_state(link_.look());  // takes packets of earlier sleeps
   if (end_ != Errc::kOk) return false;
   raise_ticket();
   if (look() == Errc::kWouldBlock && !more_to_see_) {
@@ -133,8 +133,8 @@ bool ChannelSide::prepare_to_poll(absl::FunctionRef<Errc()> look) {
   return false;
 }
 
-// A packet that the kernel had no memory for leaves the ticket unanswered: the next operation tries
-// again.
+// If the kernel has no memory for the packet, the ticket stays unanswered, and the next operation
+// tries again.
 void ChannelCore::answer(Word ticket) {
   auto& side = static_cast<ChannelSide&>(*this);
   switch (side.link_.wake()) {
@@ -163,15 +163,15 @@ Errc ChannelCore::look_at_peer() {
   return Errc::kOk;
 }
 
-// Until a packet or an interrupt comes.
+// Sleeps until a packet or an interrupt arrives.
 void ChannelSide::await_peer(std::uint64_t timeout_ns) {
   keep_others_out();
-  // Whether or not the flag was seen already: a raise comes before its signal.
+  // Even if the flag was seen already, because a raise precedes its signal.
   if (link_.await(wake_up_.get(), timeout_ns)) drain_eventfd(wake_up_.get());
   let_others_in();
 }
 
-// Every other call meanwhile comes upon waiting_.
+// Makes every overlapping call check waiting_.
 void ChannelSide::keep_others_out() {
   waiting_ = true;
   calls_kept_ = std::exchange(calls_until_clock_, 1);

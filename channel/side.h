@@ -1,14 +1,14 @@
-// One life of a channel as one side sees it: both memory files, the socket between them, waiting,
-// and how it ended. Producer, consumer and duplex are built on it.
+// One side of a channel, from open to close: both memory files, the socket between them, waiting,
+// and how the channel ended. Producer, consumer and duplex are built on it.
 //
-// Thread safety: one thread at a time; a call that overlaps one that sleeps is answered with misuse.
-// Owns memory and socket; closes when it goes. In a forked child it is left alone.
+// Thread safety: one thread at a time. A call that overlaps a sleeping one returns kMisuse. Owns
+// memory and socket, and closes them in its destructor. A forked child does not use them.
 //
 // Invariants
-//  1. end() is kOk until the channel has ended for this side. Memory stays mapped, so what a dead
-//     producer had committed can still be read.
-//  2. No wait is longer than its deadline, and none needs a wake-up: a sleep ends after
-//     kChannelSleepNsMax at the latest.
+//  1. end() is kOk until the channel has ended for this side. Memory stays mapped, so everything
+//     that a killed producer had committed can still be read.
+//  2. No wait is longer than its deadline, and none depends on a wake-up: a sleep ends after at
+//     most kChannelSleepNsMax.
 #pragma once
 
 #include <cstddef>
@@ -37,16 +37,16 @@ namespace lapwing {
 inline constexpr std::uint64_t kChannelSleepNsMax = 1'000'000'000;
 inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // poll interval while spinning
 
-// What an end waits for in a wait set: one kind of end each. `bytes`: of a message to be sent.
+// How an end waits in a wait set, by kind of end. `bytes`: the size of a message to send.
 struct EndWait {
-  // As the looks of the end's own waits. Changes nothing that the end's holder sees.
+  // Polls like the end's own waits. Has no effect that the end's holder can see.
   Errc (*look)(ChannelEnd& end, std::size_t bytes);
-  // When `look` would answer something else with time alone (CLOCK_MONOTONIC).
+  // The time (CLOCK_MONOTONIC) at which `look` returns another result without an event.
   std::uint64_t (*look_by_ns)(const ChannelEnd& end);
   PaddedWord ChannelWords::* waits;  // the tally of such waits
 };
 
-// The look_by_ns of an end for which no time changes the answer.
+// The look_by_ns of an end whose result does not depend on the time.
 inline std::uint64_t never_by_time(const ChannelEnd&) {
   return Deadline::never().monotonic_ns();
 }
@@ -64,29 +64,29 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   const std::string& peer_name() const { return peer_name_; }  // "pid 12 of user 1000"
   int fd() const { return link_.fd(); }
 
-  // Of the last operation that did not succeed.
+  // The status of the last operation that failed.
   const absl::Status& status() const { return in_child() ? fork_.error() : status_; }
   ChannelCounters counters() const;
 
-  // A forked child of the process that made it: every operation ends with kForked.
+  // True in a forked child of the process that made it, where every operation returns kForked.
   bool in_child() const { return fork_.in_child(); }
   void on_child() noexcept;
 
-  // Ends the wait that is under way, or the next: from any thread, also from a signal handler.
+  // Ends the current wait, or the next one. May be called from any thread and from a signal
+  // handler.
   void interrupt() {
     interrupted_.raise();
     signal_eventfd(wake_up_.get());
   }
 
-  // Calls `look` until it answers anything but kWouldBlock, the deadline passes (nothing_by()), or
-  // the other side has ended and nothing is left to be seen of it. `waits` is the tally of such
-  // waits.
+  // Calls `look` until it returns anything but kWouldBlock, the deadline passes (nothing_by()), or
+  // the other side has ended and everything it sent was seen. `waits` counts such waits.
   template <typename Look>
   Errc wait(const Look& look, std::uint64_t deadline_ns, PaddedWord& waits) {
     const Errc now = look();
     return now == Errc::kWouldBlock ? wait_on(look, deadline_ns, waits) : now;
   }
-  // The same where `look` has just answered kWouldBlock.
+  // Like wait(), if `look` has just returned kWouldBlock.
   template <typename Look>
   Errc wait_on(const Look& look, std::uint64_t deadline_ns, PaddedWord& waits) {
     const Errc soon = spin_first(look, waits);
@@ -104,21 +104,22 @@ class ChannelSide final : public ChannelCore, public WaitSource {
     }
   }
 
-  // Before a wait for room, by a side that has sent `messages` so far. If they are a run of messages
-  // since the last such wait, returns some microseconds later: each look for room takes the line of the
-  // consumer's position away from it, and finds room for few messages.
+  // Called before a wait for room, by a side that has sent `messages` so far. If they are a run of
+  // messages since the last such wait, it returns some microseconds later. Otherwise each poll for
+  // room would take the line of the consumer's position away from it, and find room for only a few
+  // messages.
   void let_consumer_ahead(std::uint64_t messages);
 
-  // A poll that stops before it has seen everything reports that. Then no call sleeps on its answer,
-  // or takes it for the end of what a dead peer had sent.
+  // A poll that stops before it has seen everything reports that. Then no call sleeps because of
+  // its result, or treats it as the end of what a killed peer had sent.
   void look_left_more(bool more) { more_to_see_ = more; }
-  // For an event loop: says that this side sleeps and looks once more. True: nothing has come, and
-  // fd() becomes readable as soon as something may have. False: `look` would succeed, has not seen
-  // everything, or the channel has ended.
+  // For an event loop: announces that this side sleeps, and polls once more. True if nothing has
+  // arrived; fd() then becomes readable as soon as something may have arrived. False if `look`
+  // would succeed or has not seen everything, or the channel has ended.
   bool prepare_to_poll(absl::FunctionRef<Errc()> look);
 
-  // In a wait set, where it is waited for by its descriptor. What it waits for stays while it is
-  // there.
+  // For a wait set, which watches the descriptor. The kind of wait does not change while this side
+  // is in the set.
   void set_wait(const EndWait& wait, std::size_t bytes) {
     if (owner() != nullptr) return;
     set_wait_ = &wait;
@@ -129,21 +130,21 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   void finish_wait() override;
   int wake_fd() const override { return fd(); }
 
-  // Takes the wake-ups that wait at the socket, and notices whether the other side has gone: for an
+  // Takes the wake-ups waiting at the socket, and detects whether the other side has ended. For an
   // event loop whose descriptor has become readable.
   void look_at_socket() { take_peer_state(link_.look()); }
 
-  // Ends the channel for this side, and tells the other; ok if it had ended already.
+  // Ends the channel for this side, and notifies the other side. Ok if it had ended already.
   void close();
   Errc corrupt(const std::string& what);
-  // What every sender answers to a peer's position that cannot be.
+  // The result of every sender if the peer's position is invalid.
   Errc released_too_much(const FrameWriter& writer);
-  // Notes what was wrong with a call; the channel goes on.
+  // Notes the error of a call. The channel continues.
   Errc misuse(absl::Status why) {
     refuse(std::move(why));
     return Errc::kMisuse;
   }
-  // The same where the call is answered with the error that it is.
+  // Like misuse(), but returns the code of the error.
   Errc refuse(absl::Status why) {
     status_ = std::move(why);
     return errc_of(status_);
@@ -169,7 +170,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
 
   std::uint64_t looked_ns_ = 0;
   std::uint64_t full_at_ = 0;     // messages sent before the last wait for room
-  std::uint32_t calls_kept_ = 0;  // calls_until_clock_ as it was before the sleep
+  std::uint32_t calls_kept_ = 0;  // calls_until_clock_ before the sleep
   const EndWait* set_wait_ = nullptr;
   std::size_t set_wait_bytes_ = 0;
   absl::Status why_ended_;

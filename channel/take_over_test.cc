@@ -1,5 +1,5 @@
-// A listening socket that goes from one listener to the next: who waits comes along, and whichever
-// of the two fails on the way, the other one listens.
+// A listening socket that is handed from one listener to the next, together with the waiting peers.
+// If one of the two fails in between, the other one listens.
 
 #include <sys/socket.h>
 
@@ -42,7 +42,7 @@ void check_serves(ChannelListener& listener) {
   check_serves(listener, connect_aside(listener.path()));
 }
 
-// Tends until the listener has been handed over, or has noted one more refusal.
+// Tends until the listener has been handed over, or has counted another refusal.
 absl::Status tend_until_decided(ChannelListener& listener) {
   const std::uint64_t before = listener.refused();
   const Deadline deadline = soon();
@@ -95,7 +95,7 @@ TEST_CASE("A successor serves everybody who waits, and the old one goes on with 
 
   std::vector<std::future<absl::StatusOr<ChannelProducer>>> waiting;
   for (int i = 0; i < 5; ++i) waiting.push_back(connect_aside(old.path));
-  REQUIRE(old.listener->tend().ok());  // some of them have come here by now, perhaps
+  REQUIRE(old.listener->tend().ok());  // some of them may have been accepted by now
   auto taking = take_over_aside(old.path);
   CHECK(errc_of(tend_until_decided(*old.listener)) == Errc::kClosed);
   CHECK(old.listener->handed_over());
@@ -114,7 +114,7 @@ TEST_CASE("A successor serves everybody who waits, and the old one goes on with 
   check_serves(*next);
   REQUIRE(producer->send(bytes_of("undisturbed"), 1) == Errc::kOk);
   CHECK(text_of(consumer->peek(soon())->payload) == "undisturbed");
-  old.listener.reset();  // leaves the name, which is the successor's now
+  old.listener.reset();  // keeps the name, which is now the successor's
   check_serves(*next);
 }
 
@@ -209,8 +209,8 @@ TEST_CASE("A successor that asks right after another one is heard while peers ar
 
 TEST_CASE("A successor that hears too late that it had to hurry does not listen") {
   Old old;
-  // What take_over() does, stopped for so long between its steps, cannot be timed; so the old one
-  // is played: it hands over, gives up, and says so.
+  // A take_over() that is stopped for so long between its steps cannot be timed. So the test plays
+  // the old listener: it hands over, abandons the hand-over, and reports that.
   old.listener.reset();
   auto raw = listen_local(old.path, 0600, {}, kChannelSocket);
   REQUIRE(raw.ok());
@@ -241,7 +241,7 @@ TEST_CASE("A successor of a listener that died while it handed over listens in i
   auto client = connect_aside(old.path);
   const auto frame = make_frame<HandedOverFrame>(FrameType::kHandedOver);
   const int listening = raw->get();
-  shutdown(fd.get(), SHUT_RD);  // as if dead already when the answer comes
+  shutdown(fd.get(), SHUT_RD);  // as if it had ended before the answer arrived
   REQUIRE(send_with_descriptors(fd.get(), std::as_bytes(std::span(&frame, 1)),
                                 std::span(&listening, 1)) == SendOutcome::kSent);
   fd.reset();

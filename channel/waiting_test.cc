@@ -1,4 +1,4 @@
-// What other threads may do with an end: use it after this one, call it while this one sleeps in a
+// Other threads may use an end after this one, call it while this one sleeps in a
 // call, and end that sleep.
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::size_t kHalf = 400;  // two of them fill the channel
 const ChannelOptions kParks{
     .capacity = 1024, .message_bytes_max = kHalf, .wait = WaitStrategy::kPark};
 
-// Calls from when another thread sleeps in `end` until it is answered with misuse.
+// Waits until another thread sleeps in `end`, and then repeats `call` until it returns kMisuse.
 template <typename End, typename Call>
 bool comes_to_misuse(const End& end, const Call& call) {
   const Deadline deadline = soon();
@@ -37,7 +37,7 @@ bool comes_to_misuse(const End& end, const Call& call) {
   return false;
 }
 
-// `wait` waits for what does not come.
+// `wait` waits for something that does not occur.
 template <typename Wait, typename Interrupt>
 void check_interrupt(const Wait& wait, const Interrupt& interrupt) {
   CHECK(while_it_waits([&] { return wait(soon()); }, interrupt) == Errc::kInterrupted);

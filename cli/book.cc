@@ -1,4 +1,4 @@
-// lapwing book: the order books of a bus, once, at given records, or live.
+// lapwing book: prints the order books of a bus: once, at given records, or live.
 #include <algorithm>
 #include <cstring>
 #include <iostream>
@@ -49,8 +49,8 @@ constexpr char kBookAbout[] =
     "of the state of all books as of its sequence: if both are equal, the states are equal.";
 
 constexpr std::size_t kBooksInFullMax = 4;
-constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between two blocks that are no terminal's
-constexpr std::uint64_t kSettleNs = 1'000'000'000;  // for an event that was begun to be ended
+constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between blocks that are not redrawn in place
+constexpr std::uint64_t kSettleNs = 1'000'000'000;  // maximum wait for the end of an event
 
 struct BookOptions {
   FollowOptions follow;
@@ -58,9 +58,9 @@ struct BookOptions {
   std::size_t depth = 10;
   std::vector<Sequence> at;  // ascending
   std::string format = "text";
-  bool json = false;  // the same as its "json"
+  bool json = false;  // short for --format json
   bool live = false;
-  // Where to begin, and what to do about gaps, is ours to choose: nobody said it.
+  // True if the user did not choose the start (--from) or the gap policy (--on-gap).
   bool free_start = false;
   bool free_policy = false;
 };
@@ -101,7 +101,7 @@ class Book {
 
   bool all_asked_shown() const { return asked_ == options_.at.size(); }
   bool shows_in_place() const { return output_ == OutputFormat::kText && screen_.is_in_place(); }
-  // With --at nothing is shown but what was asked for; --follow waits for it.
+  // With --at only the chosen records are shown, and --follow waits for them.
   bool shows_live() const { return options_.live && options_.at.empty(); }
 
   BookOptions options_;
@@ -110,14 +110,14 @@ class Book {
   Screen screen_;
   std::optional<InstrumentFilter> filter_;
   OrderBooks books_;
-  std::size_t asked_ = 0;  // of options_.at that are shown
+  std::size_t asked_ = 0;  // elements of options_.at that have been shown
   std::uint64_t caught_up_ns_ = 0;
   std::uint64_t shown_ns_ = 0;
   Sequence shown_ = kNoSequence;
   bool ever_shown_ = false;
   bool snapshot_is_too_new_ = false;  // for the first record of --at
-  bool due_ = false;                  // to be shown as soon as it is settled
-  bool has_header_ = false;           // of CSV
+  bool due_ = false;                  // show as soon as it is settled
+  bool has_header_ = false;           // the CSV header has been printed
 };
 
 absl::Status Book::check_schema(const std::string& schema) const {
@@ -128,7 +128,7 @@ absl::Status Book::check_schema(const std::string& schema) const {
                    dbn::kSchemaMbo, "; `lapwing tail` shows its records"));
 }
 
-// Whether what was asked for can still come when the first thing that is known is `first`.
+// Returns an error if the first record of --at precedes `first`, the first available record.
 absl::Status Book::check_beginning(Sequence first) {
   if (books_.sequence() != kNoSequence || options_.at.empty() || options_.at.front() >= first) {
     return absl::OkStatus();
@@ -209,7 +209,7 @@ std::vector<const OrderBook*> Book::selected() {
   return books;
 }
 
-// A book of which records were lost may wait for the end of its event for ever.
+// Ignores stale books: a book that lost records may never see the end of its event.
 bool Book::settled() {
   if (books_.loading()) return false;
   return books_.settled() || std::ranges::all_of(selected(), [](const OrderBook* book) {
@@ -230,7 +230,7 @@ absl::Status Book::show_live() {
   return show();
 }
 
-// Levels of each side: in place, no more than let every book be seen.
+// Levels per side. When the screen is redrawn in place, few enough for all books to fit.
 std::size_t Book::depth_for(std::size_t books) const {
   constexpr std::size_t kHeadLines = 3;
   if (!shows_in_place() || books == 0) return options_.depth;
@@ -284,14 +284,14 @@ absl::Status Book::tick() {
   return show_live();
 }
 
-// Whether nothing more is wanted of the bus.
+// True if no more records are needed.
 bool Book::done() const {
   if (!options_.at.empty() && all_asked_shown()) return true;
   if (options_.live || options_.follow.until_closed || caught_up_ns_ == 0) return false;
   return !options_.at.empty() || books_.settled() || monotonic_ns() >= caught_up_ns_ + kSettleNs;
 }
 
-// What is still to be shown when nothing more comes.
+// Prints the remaining output after the last record.
 absl::Status Book::finish(const FollowResult& result) {
   if (!result.status.ok() && !options_.at.empty()) return result.status;
   if (!all_asked_shown()) {
@@ -359,7 +359,8 @@ FollowResult Book::follow_bus() {
   return result;
 }
 
-// Chooses what a bus without a journal can give, where nobody said otherwise. False: all was said.
+// Chooses what a bus without a journal supports, for the options that the user did not set. Returns
+// false if the user set both.
 bool Book::use_ring_alone() {
   if (!options_.free_start && !options_.free_policy) return false;
   if (options_.free_start) options_.follow.from = "oldest";
@@ -430,7 +431,7 @@ void add_book(CLI::App& app, Run& run) {
     options->free_start = command.count("--from") == 0;
     options->free_policy = command.count("--on-gap") == 0;
     options->follow.one_journal = !options->at.empty();
-    // A checkpoint is of the newest journal.
+    // A checkpoint belongs to the newest journal.
     if (options->free_start && !options->follow.journal_id.empty()) options->follow.from = "oldest";
     std::ranges::sort(options->at);
     options->at.erase(std::ranges::unique(options->at).begin(), options->at.end());

@@ -1,4 +1,4 @@
-// What a command that takes records apart asks of a bus first.
+// Checks that a command can decode the records of a bus.
 //
 // Thread safety: free function.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace lapwing::cli {
 
-// kRecordSize for records that cannot be what the bus says of them.
+// Error: kRecordSize if the records do not match the description in the bus.
 inline absl::StatusOr<RecordIdentity> checked_records(const BusDescription& bus) {
   RecordIdentity records = records_of(bus);
   if (records.schema == bus.schema) return records;

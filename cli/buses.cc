@@ -1,4 +1,4 @@
-// lapwing buses: the buses of this machine.
+// lapwing buses: lists the buses of this machine.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -61,7 +61,7 @@ int list_buses(const BusesOptions& options) {
   absl::StatusOr<MachineMonitor> monitor =
       MachineMonitor::start({.directories = {}, .users = *users, .parts = BusParts::kRing});
   if (!monitor.ok()) return fail(monitor.status());
-  settle(*monitor);  // buses of other users that were not read by then are listed as that
+  settle(*monitor);  // Buses of other users that have not been read by then are listed as not read.
   const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   if (options.json) {
     std::cout << json_text(buses_json(reading), 2) << '\n' << std::flush;
@@ -71,7 +71,7 @@ int list_buses(const BusesOptions& options) {
                                "durable", "pid", "uid", "directory");
   for (const BusReading& bus : reading.buses) print_line(bus);
   print_rest(reading);
-  std::cout.flush();  // the monitor's threads may take a while to end
+  std::cout.flush();  // the monitor's threads may take a while to stop
   return kExitDone;
 }
 

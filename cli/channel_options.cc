@@ -111,7 +111,7 @@ absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
 void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {
   if (listener.refused() == told) return;
   told = listener.refused();
-  if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only looked, or gave up
+  if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only checked, or left
   say(log_entry(LogEvent::kClientRefused,
                 absl::StrCat("refused: ", std::string(listener.last_refusal().message()))));
 }

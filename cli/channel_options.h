@@ -1,5 +1,4 @@
-// What the commands over a channel have in common: where it is, what it is made with, and how its
-// other side is found.
+// Options shared by the commands that use a channel: its path, its parameters, and how to connect.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -22,10 +21,10 @@
 
 namespace lapwing::cli {
 
-// Without --retry: how long the listener may take to answer. One that serves others first, or is
-// stopped, answers late.
+// Time that the listener may take to answer, without --retry. It answers late if it is stopped or
+// serves another client first.
 inline constexpr std::chrono::nanoseconds kAnswerTime = std::chrono::seconds(10);
-inline constexpr std::uint64_t kAcceptTurnNs = 200'000'000;  // between two looks for a stop
+inline constexpr std::uint64_t kAcceptTurnNs = 200'000'000;  // between checks for a stop
 
 struct ChannelPlace {
   std::string listen;
@@ -38,7 +37,7 @@ struct ChannelPlace {
 };
 
 struct ChannelChoice {
-  std::uint64_t capacity = 0;  // bytes; 0: as the largest message takes, at least 1 MiB
+  std::uint64_t capacity = 0;  // bytes; 0: enough for the largest message, at least 1 MiB
   std::uint64_t message_bytes_max = 64 * 1024;
   std::string wait = "backoff";
   bool huge_pages = false;
@@ -53,16 +52,17 @@ void add_size_options(CLI::App& command, ChannelChoice& choice);  // --capacity,
 // --wait, --huge-pages, --numa-node, --expect-uid, --name.
 void add_channel_options(CLI::App& command, ChannelChoice& choice);
 
-// For frames whose payload begins at `payload_offset`. Errors: kInvalidArgument: sizes that do not
-// fit, said before anybody is waited for.
+// For frames whose payload begins at `payload_offset`. Error: kInvalidArgument if the sizes do not
+// fit together, before waiting for a peer.
 absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
                                                   std::uint32_t payload_offset);
 
-// Makes the socket, or takes it over from the process that has it.
+// Creates the socket, or takes it over from the process that has it.
 absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
                                               const ChannelChoice& choice);
 
-// Prints whom the listener has refused since `told`, the number refused by then.
+// Prints the newest refusal if the listener has refused clients since the last call. `told` is the
+// number of refusals by then, which the call updates.
 void tell_refusals(const ChannelListener& listener, std::uint64_t& told);
 
 // Connects a ChannelProducer, a ChannelConsumer or a Duplex.
@@ -73,7 +73,8 @@ absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions&
   return End::connect(place.connect, trying, std::max(trying.retry, kAnswerTime));
 }
 
-// Accepts one. kTimedOut, kInterrupted: a stop was requested; kClosed: the socket was handed over.
+// Accepts one connection. kTimedOut, kInterrupted: a stop was requested; kClosed: the socket was
+// handed over.
 template <typename End>
 absl::StatusOr<End> accept_end(ChannelListener& listener, const ChannelOptions& options) {
   std::uint64_t told = listener.refused();

@@ -40,7 +40,7 @@ ChannelWait::Ready ChannelWait::poll_once(int channel_fd, int stream_fd, short s
 
 void ChannelWait::tend() {
   const absl::Status status = listener_->tend();
-  if (status.ok() || errc_of(status) == Errc::kLimit) return;  // no descriptors: later, perhaps
+  if (status.ok() || errc_of(status) == Errc::kLimit) return;  // no free descriptors: retry
   say(std::string(status.message()));
   listener_ = nullptr;
 }

@@ -1,5 +1,5 @@
-// Waits for whatever may concern an end of a channel at once: its socket, standard input or output,
-// a request to stop, and a successor that wants the listening socket.
+// Waits for all events that concern one end of a channel: its socket, standard input or output, a
+// stop request, and a successor that takes over the listening socket.
 //
 // Thread safety: one thread. Borrows the listener.
 #pragma once
@@ -19,20 +19,21 @@ namespace lapwing::cli {
 
 class ChannelWait {
  public:
-  // `listener` is kept and tended while a peer is served; null if there is none to be kept.
+  // `listener` is kept and tended while a peer is served. Null if the socket is not kept.
   explicit ChannelWait(ChannelListener* listener) : listener_(listener) {}
 
   struct Ready {
     bool channel = false;
     bool stream = false;
   };
-  // Sleeps until something is ready or a stop is requested. `stream_fd` -1: neither standard input
-  // nor output matters; `stream_events` as of poll(), besides which its end always counts.
+  // Sleeps until a descriptor is ready or a stop is requested. `stream_fd` is -1 if neither
+  // standard input nor output matters. `stream_events` is as for poll(); the end of the stream is
+  // always reported.
   Ready wait(int channel_fd, int stream_fd, short stream_events);
-  // The same without sleeping: for who waits in another way.
+  // Tends the listener without sleeping, for callers that wait by other means.
   void look();
-  // Why nothing can be waited for any more (a container may refuse poll); ok while it can. Whoever
-  // waits in a loop asks: nothing would ever be ready.
+  // The error if poll() fails, for example because a container forbids it; otherwise ok. Loops must
+  // check it, because no descriptor becomes ready after an error.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -43,11 +44,11 @@ class ChannelWait {
   absl::Status status_;
 };
 
-inline constexpr std::uint64_t kSpinNs = 50'000;           // about what a sleep and a wake-up cost
-inline constexpr std::uint64_t kBusyTurnNs = 100'000'000;  // of --wait busy, between looks around
+inline constexpr std::uint64_t kSpinNs = 50'000;           // about a sleep plus a wake-up
+inline constexpr std::uint64_t kBusyTurnNs = 100'000'000;  // maximum blocking time for `busy`
 
-// What look() finds, after one wait at most, in the way of --wait: block(deadline) is the channel's
-// own wait, rest() is ChannelWait's. kWouldBlock: nothing, look around.
+// Returns the result of look() after at most one wait, as --wait requests: block(deadline) is the
+// channel's own wait, rest() is ChannelWait's. kWouldBlock: nothing arrived, call again.
 template <typename Look, typename Block, typename Rest>
 auto look_or_wait(const std::string& how, const Look& look, const Block& block, const Rest& rest) {
   constexpr int kLooksPerClock = 32;

@@ -1,4 +1,4 @@
-// lapwing checkpoint: keep the state that a fold makes of a bus, for those who join late.
+// lapwing checkpoint: keeps the state of a fold for late joiners.
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -107,7 +107,7 @@ absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   return options;
 }
 
-// What the bus carries is known once it is there.
+// Waits up to `reattach_ns` for the bus and returns its description.
 absl::StatusOr<BusDescription> CheckpointCommand::await_bus(std::uint64_t reattach_ns) const {
   const std::uint64_t began_ns = monotonic_ns();
   for (;;) {
@@ -195,7 +195,7 @@ void add_checkpoint(CLI::App& app, Run& run) {
   const auto [command, options] = add_command<CheckpointOptions>(
       app, run, "checkpoint", kCheckpointAbout,
       [](const CheckpointOptions& given) { return CheckpointCommand(given).run(); });
-  options.follow.wait = "park";  // nobody waits for a checkpointer
+  options.follow.wait = "park";  // no process waits for a checkpointer
   add_bus_option(command, options.follow.bus);
   command.add_option("--fold", options.fold, "orders or latest")->required()->type_name("FOLD");
   command

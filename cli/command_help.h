@@ -1,5 +1,5 @@
-// Makes a command whose help teaches by example: a summary, the options, then the examples and the
-// exit codes. The list of all commands shows the summaries alone.
+// Adds a command whose help contains a summary, the options, examples and the exit codes. The list
+// of all commands shows only the summaries.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lapwing::cli {
 
-// `about` is the summary, an empty line, and the examples and remarks.
+// `about` is the summary, an empty line, then the examples and remarks.
 inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& about) {
   const std::size_t end = about.find("\n\n");
   CLI::App& command = *app.add_subcommand(name, about.substr(0, end));
@@ -31,7 +31,7 @@ struct AddedCommand {
   Options& options;
 };
 
-// Makes one that calls `function` with its options.
+// Adds a command that calls `function` with its options.
 template <typename Options>
 AddedCommand<Options> add_command(CLI::App& app, Run& run, const std::string& name,
                                   const std::string& about, int (*function)(const Options&)) {

@@ -1,4 +1,5 @@
-// The commands of `lapwing`, one file each. Parsing sets `run` to what the given command does.
+// The commands of `lapwing`, one file each. Parsing sets `run` to the function of the given
+// command.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -8,10 +9,10 @@
 
 namespace lapwing::cli {
 
-// What main calls after parsing; returns the exit code.
+// Called by main after parsing. Returns the exit code.
 using Run = std::function<int()>;
 
-// Adds a command to the program. add_program adds all of them, and their common help.
+// Adds a command to the program. add_program adds all commands and their common help.
 using AddCommand = void(CLI::App& app, Run& run);
 
 AddCommand add_publish, add_tail, add_book, add_record, add_export, add_checkpoint, add_info,

@@ -1,4 +1,4 @@
-// Options that several commands have.
+// Options shared by several commands.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -48,7 +48,7 @@ inline void add_users_option(CLI::App& command, std::vector<std::string>& users)
       ->type_name("USER");
 }
 
-// --bus and --user of the commands that watch several buses.
+// --bus and --user, for the commands that watch several buses.
 inline void add_buses_options(CLI::App& command, std::vector<std::string>& buses,
                               std::vector<std::string>& users) {
   command.add_option("--bus", buses, "directory of a bus; default: all buses shown (see --user)")
@@ -63,7 +63,7 @@ inline void add_interval_option(CLI::App& command, std::uint64_t& interval_ns) {
       ->default_str("1s");
 }
 
-// `what` is what is waited for: "records".
+// `what` names what the command waits for, for example "records".
 inline void add_wait_option(CLI::App& command, std::string& wait, const std::string& what) {
   command
       .add_option(

@@ -1,4 +1,4 @@
-// lapwing completion: a script with which a shell completes commands, options and values.
+// lapwing completion: prints a script that completes commands, options and values in a shell.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #include "cli/config_file.h"
 
 #define TOML_EXCEPTIONS 0
-// Values within values. An option takes a value or a list.
+// Limit for nested values. An option takes a value or a list.
 #define TOML_MAX_NESTED_VALUES 4
 #include <toml++/toml.h>
 
@@ -22,7 +22,7 @@
 namespace lapwing::cli {
 namespace {
 
-// As the command line would have it; nothing for what has no such form: tables, dates.
+// Returns the value as the command line would contain it; nullopt for tables and dates.
 std::optional<std::string> text_of_value(const toml::node& value) {
   if (const auto* text = value.as_string()) return text->get();
   if (const auto* number = value.as_integer()) return absl::StrCat(number->get());
@@ -52,11 +52,11 @@ class ConfigFile {
   absl::Status apply();
 
  private:
-  // What stands in the file outside of tables, or in the command's own.
+  // Sets the options of a table: the top level of the file, or the command's own table.
   absl::Status set_all(const toml::table& table, bool is_own);
-  // Whether that is a command that reads such files.
+  // True if `name` is a command that reads such files.
   bool takes_config(const std::string& name) const;
-  // Of one line of the file. Errors: kInvalidArgument.
+  // Sets one option. Error: kInvalidArgument.
   absl::Status set(const std::string& key, const toml::node& value);
   static absl::StatusOr<std::vector<std::string>> texts_of_flag(const std::string& key,
                                                                 const toml::node& value);
@@ -83,7 +83,7 @@ absl::Status ConfigFile::apply() {
                       absl::StrCat(path_, ", line ", parsed.error().source().begin.line,
                                    " is not TOML: ", std::string(parsed.error().description())));
   }
-  // The command's own table first: what is set already stays.
+  // The command's own table comes first, because set options are not overwritten.
   const toml::table& file = parsed.table();
   if (const toml::table* own = file[command_.get_name()].as_table()) {
     if (const absl::Status done = set_all(*own, true); !done.ok()) return done;
@@ -94,7 +94,7 @@ absl::Status ConfigFile::apply() {
 absl::Status ConfigFile::set_all(const toml::table& table, bool is_own) {
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
-    if (!is_own && value.is_table() && takes_config(name)) continue;  // the table of a command
+    if (!is_own && value.is_table() && takes_config(name)) continue;  // other command's table
     if (!seen_.insert(name).second) continue;
     if (const absl::Status done = set(name, value); !done.ok()) {
       return make_error(
@@ -123,7 +123,7 @@ absl::Status ConfigFile::set(const std::string& key, const toml::node& value) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("`", key, "` is allowed only on the command line; remove it"));
   }
-  if (option->count() > 0) return absl::OkStatus();  // of the command line
+  if (option->count() > 0) return absl::OkStatus();  // set on the command line
   absl::StatusOr<std::vector<std::string>> texts =
       option->get_items_expected_max() == 0
           ? texts_of_flag(key, value)

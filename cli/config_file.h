@@ -1,5 +1,5 @@
-// --config FILE: a command's options from a TOML file, one `option = value` a line, named as on the
-// command line without the dashes. What the command line gives wins.
+// --config FILE: a command's options from a TOML file, one `option = value` per line, named as on
+// the command line without the dashes. The command line takes precedence.
 //
 //   bus = "/var/lib/lapwing/es"
 //   source = "dbn:/srv/es.mbo.dbn.zst"
@@ -7,11 +7,11 @@
 //   resume = true
 //   host = ["md1", "md1.example.com"]   # an option that may be given several times
 //
-//   [record]                            # for this command alone; it wins over what stands above
+//   [record]                            # only for this command; overrides the lines above
 //   out = "es.dbn.zst"
 //
-// CLI11 2.1.2 reads a configuration file for the whole program only, and cuts a text at a `#`; so the
-// file is read here, by a parser of TOML.
+// CLI11 2.1.2 reads a configuration file only for the whole program, and cuts a text at a `#`.
+// Therefore a TOML parser reads the file here.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -27,7 +27,8 @@ inline constexpr std::size_t kConfigBytesMax = 1 << 20;
 // 3,700.
 inline constexpr std::size_t kLineDotsMax = 256;
 
-// After the command's other options. What is wrong with the file is an error of the command line.
+// Call it after adding the command's other options. Errors in the file are errors of the command
+// line.
 void add_config_option(CLI::App& command);
 
 }  // namespace lapwing::cli

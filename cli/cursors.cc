@@ -1,4 +1,4 @@
-// lapwing cursors: how far the programs have come that keep their positions in cursors.
+// lapwing cursors: shows the positions that programs keep in cursors.
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -86,7 +86,7 @@ int show_cursors(const CursorsOptions& options) {
   for (const std::string& path : options.paths) {
     const absl::StatusOr<CursorContents> contents = read_cursor(disk, path);
     if (!contents.ok()) {
-      // Of several the damaged one counts, which has the highest code.
+      // A damaged cursor determines the exit code, because its code is the highest.
       code = std::max(code, fail(contents.status()));
       cursors.push_back(error_json(path, contents.status()));
     } else if (options.json) {

@@ -1,4 +1,4 @@
-// lapwing events: what has happened on a bus since its publisher started.
+// lapwing events: lists the events of a bus since its publisher started.
 #include <iostream>
 #include <string>
 

@@ -1,5 +1,5 @@
-// The exit codes of `lapwing`. Each has one meaning in all commands, and scripts rely on them:
-// docs/reference/exit-codes.md lists them. The help of every command is made from kExitCodes.
+// The exit codes of `lapwing`. Each has one meaning in all commands, and scripts rely on them.
+// docs/reference/exit-codes.md lists them. Every command's help is generated from kExitCodes.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -60,12 +60,12 @@ constexpr ExitCode exit_code_for(Errc code) {
   }
 }
 
-// The codes and their meanings, one a line, for the end of a help text.
+// The codes and their meanings, one per line, for the end of a help text.
 std::string exit_codes_help();
 
-// Prints "lapwing: <message>" on standard error and returns the exit code that fits.
+// Prints "lapwing: <message>" on standard error and returns the matching exit code.
 int fail(const absl::Status& status);
-// For wrong arguments.
+// The same for invalid arguments.
 int fail_usage(const std::string& why);
 
 }  // namespace lapwing::cli

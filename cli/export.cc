@@ -1,5 +1,5 @@
-// lapwing export: write a range of a bus's records into a DBN or record file, from journal and ring
-// file.
+// lapwing export: writes a range of a bus's records into a DBN or record file, from the journal and
+// the ring file.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -44,7 +44,7 @@ struct ExportOptions {
   std::string out;
   std::string journal_id;        // empty: all, or the newest if first or last is given
   Sequence first = kNoSequence;  // 0: the oldest retained
-  Sequence last = kNoSequence;   // 0: what there is now
+  Sequence last = kNoSequence;   // 0: the newest now
   bool summary = false;
 };
 
@@ -62,7 +62,8 @@ FollowOptions follow_options(const ExportOptions& options) {
   return follow;
 }
 
-// What is there now has been seen: the join is complete, or no publisher is left to add to it.
+// True once all records that existed at the start have been read: the join is complete, or no
+// publisher can add records.
 bool at_the_end(const Event* event) {
   return event != nullptr &&
          (event->kind == EventKind::kCaughtUp || event->kind == EventKind::kClosed ||
@@ -86,9 +87,9 @@ class Export {
 
   const ExportOptions& options_;
   PosixDisk disk_;
-  std::optional<RecordingFormat> format_;  // from the first records on
+  std::optional<RecordingFormat> format_;  // set by the first records
   std::unique_ptr<RecordWriter> writer_;
-  Id128 session_;  // of the last records
+  Id128 session_;  // session of the last records
 };
 
 absl::Status Export::open(const RecordBatch& batch) {
@@ -144,7 +145,7 @@ int Export::run() {
   if (stop_requested() && !complete && !result.counted)
     result.status.Update(interrupted(options_.out, result.records));
   if (result.status.ok() && writer_ != nullptr) result.status = writer_->finish();
-  writer_.reset();  // without finish() no file is left
+  writer_.reset();  // removes the file unless finish() was called
   if (options_.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);
   return result.exit_code(/*until_closed=*/false);

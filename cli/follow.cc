@@ -44,7 +44,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   } else if (absl::ConsumePrefix(&rest, "time:")) {
     absl::Time time;
     std::string error;
-    // Before 1970 there is no time in nanoseconds; whatever is kept is younger than that.
+    // Times before 1970 have no unsigned nanoseconds. They mean the oldest record.
     if (absl::ParseTime(absl::RFC3339_full, rest, &time, &error)) {
       return Start::time(
           static_cast<std::uint64_t>(absl::ToUnixNanos(std::max(time, absl::UnixEpoch()))));
@@ -58,7 +58,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
                    "snapshot or snapshot:FOLD"));
 }
 
-// The loop's state: hands batches and events on, and keeps what the summary needs.
+// State of the loop: passes on batches and events, and collects the summary.
 class Loop {
  public:
   Loop(RecordSource& source, const FollowOptions& options, const FollowHandlers& handlers)
@@ -85,7 +85,7 @@ class Loop {
   FollowResult result_;
   EntryDigest digest_;
   std::uint64_t next_tick_ns_ = 0;
-  std::string schema_;  // of what is delivered
+  std::string schema_;  // of the records delivered now
   std::shared_ptr<const Schema> description_;
   std::string schema_note_;
   Progress progress_;
@@ -174,7 +174,8 @@ bool Loop::deliver(const FollowedRecords& records) {
   return !handlers_.on_records || check(handlers_.on_records(records));
 }
 
-// Before the first record that it is about, and again where another session says another thing.
+// Prints the note before the first record that it concerns, and again if a later session has
+// another note.
 void Loop::print_schema_note(const std::string& note) {
   if (note == schema_note_) return;
   schema_note_ = note;
@@ -242,7 +243,7 @@ LogLevel level_of(const Event& event) {
   }
 }
 
-// One line for a person: "gap 101..200 (100 records, lapped), the journal has it".
+// One readable line: "gap 101..200 (100 records, lapped), the journal has it".
 std::string describe(const Event& event) {
   const Gap& gap = event.gap;
   const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
@@ -346,7 +347,7 @@ void add_journal_option(CLI::App& command, FollowOptions& options) {
 
 namespace {
 
-// The journal in which a start begins, if the options name one.
+// Sets the journal in which the start begins, if the options name one.
 absl::Status choose_journal(const FollowOptions& options, Start& start) {
   const bool reads_history = start.kind == Start::Kind::kOldest ||
                              start.kind == Start::Kind::kSequence ||
@@ -425,7 +426,7 @@ nlohmann::ordered_json latency_json(const FineHistogram& latency) {
 
 namespace {
 
-// What was not measured is not 0.
+// An age that was not measured is null, not 0.
 void add_latencies(const Latencies& latencies, nlohmann::ordered_json& summary) {
   summary["latency_ns"] = nullptr;
   if (latencies.age_ns.count() > 0) summary["latency_ns"] = latency_json(latencies.age_ns);

@@ -1,6 +1,5 @@
-// What every command that follows a bus has in common: its options, its loop's bookkeeping, its
-// summary, and its exit code. `tail`, `record` and `export` differ only in what they do with a
-// record.
+// Shared by the commands that follow a bus: options, loop, summary and exit code. `tail`, `record`
+// and `export` differ only in how they use a record.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,7 +26,7 @@ namespace lapwing::cli {
 
 struct FollowOptions {
   std::string bus;
-  std::string name;  // empty: the command's
+  std::string name;  // empty: the command's name
   // live | oldest | seq:N | time:RFC3339 | after:POSITION | snapshot[:FOLD]
   std::string from = "live";
   std::string journal_id;    // follow only this journal; empty: see one_journal
@@ -37,52 +36,53 @@ struct FollowOptions {
   std::uint64_t reattach_ns = 30'000'000'000;  // kForeverNs: no limit
   std::uint64_t count = 0;                     // 0: no limit
   std::uint32_t measure = 0;                   // 0: no ages
-  Sequence last = kNoSequence;                 // nothing beyond it is delivered; 0: no limit
+  Sequence last = kNoSequence;                 // last sequence to deliver; kNoSequence: no limit
   bool until_closed = false;
   bool summary = false;
 };
 
-// --from, --count, and those of add_end_options: the same in every command.
+// --from, --count, and the options of add_end_options: the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --name, --until-closed, --reattach, --summary.
 void add_end_options(CLI::App& command, FollowOptions& options);
-// --journal-id, for commands that read discarded journals, too.
+// --journal-id, for commands that can also read discarded journals.
 void add_journal_option(CLI::App& command, FollowOptions& options);
-// --on-gap, --wait and --measure. `keeps_state`: a checkpoint can stand for the records of a gap.
+// --on-gap, --wait and --measure. `keeps_state`: a checkpoint can replace the records of a gap.
 void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state = false);
 
-// Turns the texts into a subscriber's options; `name` is the command's. Errors: kInvalidArgument with the forms that exist.
+// Converts the options to a subscriber's options; `name` is the command's name. Error:
+// kInvalidArgument with the valid forms.
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
                                                         const std::string& name);
-// Whether a command only shows records to a person: at a terminal, and without --name.
+// True if the command only displays records: standard output is a terminal and --name is not given.
 bool is_for_a_person(const FollowOptions& options);
-// A subscriber with those, once `choose` has seen them.
+// Opens a subscriber with those options, after `choose` has changed them.
 absl::StatusOr<RecordSource> open_source(
     const FollowOptions& options, const std::string& name,
     const std::function<void(SubscriberOptions&)>& choose = {});
 
-// Records laid end to end, of one session.
+// Consecutive records of one session, without padding.
 struct FollowedRecords {
   Sequence first = kNoSequence;
   std::span<const std::byte> bytes;
   std::uint32_t record_bytes = 0;
   const std::string& schema;
   const std::shared_ptr<const Schema>& description;  // null: not described
-  std::uint64_t conflated = 0;  // older ones that the one record stands for, of a ConflatedReader
+  std::uint64_t conflated = 0;  // older records that this one replaces, with a ConflatedReader
 };
 
-// What a command does with what it follows. A returned error ends the run.
+// Callbacks for the records and events of a bus. A returned error ends the run.
 struct FollowHandlers {
   std::function<absl::Status(const FollowedRecords& records)> on_records;
   std::function<absl::Status(const Event& event)> on_event;
-  // An entry of the state that a start from a snapshot begins with. Empty: passed over.
+  // An entry of the state that a start from a snapshot begins with. If empty, entries are skipped.
   std::function<absl::Status(std::span<const std::byte> entry)> on_state;
-  // A record is kept if this is empty or says so.
+  // Returns true for records to keep. If empty, all records are kept.
   std::function<bool(std::span<const std::byte> record)> keep;
-  // Where to end, besides --count and --until-closed. Asked after every event and every batch,
-  // which has no event.
+  // Returns true to end early, in addition to --count and --until-closed. Called after every event
+  // and after every batch, then with a null event.
   std::function<bool(const Event* event, Sequence last)> done;
-  // Called a few times a second while records come and while they do not.
+  // Called a few times per second, whether records arrive or not.
   std::function<absl::Status()> on_tick;
 };
 
@@ -90,14 +90,14 @@ struct FollowResult {
   std::uint64_t records = 0;  // kept
   Sequence first = kNoSequence;
   Sequence last = kNoSequence;
-  // XXH3-64 over the kept records' bytes in the order delivered. Entries of a state are no records:
-  // from a snapshot as of S it is the digest of whoever began with seq:S+1.
+  // XXH3-64 over the bytes of the kept records in delivery order. Entries of a state are not
+  // records. A start from a snapshot as of S has the same digest as a start at seq:S+1.
   std::uint64_t digest = 0;
   Sequence state_as_of = kNoSequence;
   bool counted = false;  // --count was reached
   bool stopped_at_gap = false;
-  bool closed = false;  // the journal says the session was closed cleanly
-  // What the kept records stand for besides themselves; only where they were conflated.
+  bool closed = false;  // according to the journal, the session was closed cleanly
+  // Older records that the kept records replaced. Set only if records were conflated.
   std::optional<std::uint64_t> conflated;
   SubscriberCounters counters;
   absl::Status status;
@@ -109,17 +109,17 @@ struct FollowResult {
 FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers);
 
-// The percentiles that summaries show.
+// The percentiles that the summaries contain.
 nlohmann::ordered_json latency_json(const FineHistogram& latency);
 
-// Of records, from their time of publishing or else their own to when they are shown.
+// Ages of records when shown: since their time of publishing or, if unknown, their own timestamp.
 using Latencies = BasicAges<FineHistogram>;
 
-// The summary's line of JSON on standard output; `latencies` where they were asked for.
+// Prints the summary as one line of JSON on standard output, with `latencies` if not null.
 void print_summary(const FollowResult& result, const Latencies* latencies);
 
-// The event as a line on standard error. The first session is none; an end by an error is left to
-// the caller that prints that error.
+// Prints the event as a line on standard error. The first session is not printed. If the end is an
+// error, the caller prints that error instead.
 void print_event(const Event& event);
 
 }  // namespace lapwing::cli

@@ -1,4 +1,4 @@
-// lapwing health: whether a bus is well, in one line and an exit code.
+// lapwing health: reports the health of a bus in one line and the exit code.
 #include <algorithm>
 #include <iostream>
 #include <iterator>
@@ -41,10 +41,10 @@ constexpr char kHealthAbout[] =
     "there is no publisher, if its process is stopped or silent for 3 s, or if it does not\n"
     "answer. It is 6 if its journal has failed, or journaling was stopped.";
 
-// A subscriber reports its position at most so long after it has changed.
+// A subscriber reports its position at most this long after a change.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
 
-constexpr std::size_t kNamedMax = 8;  // subscribers in the line
+constexpr std::size_t kNamedMax = 8;  // maximum number of subscribers in the line
 
 struct HealthOptions {
   std::string bus;
@@ -63,7 +63,7 @@ bool is_own(const SubscriberStatus& subscriber, uid_t owner) {
   return subscriber.uid == owner || subscriber.uid == 0;
 }
 
-// Names the user, unless that is the bus's owner or root.
+// Includes the user unless it is the bus's owner or root.
 std::string named(const SubscriberStatus& subscriber, uid_t owner) {
   const std::string name =
       subscriber.name.empty() ? "one without a name" : printable(subscriber.name);
@@ -83,7 +83,7 @@ std::optional<Health> ill_journal(const RingStatus& ring) {
                                         ", and the bus continues without a journal")};
 }
 
-// What is wrong with a subscriber whatever the limits are; empty: nothing.
+// Returns the problem of a subscriber, regardless of the limits; empty if there is none.
 std::string why_ill(const SubscriberStatus& subscriber) {
   if (subscriber.observes) return "";
   const Observed& observed = subscriber.observed;
@@ -104,7 +104,7 @@ std::string why_ill(const SubscriberStatus& subscriber) {
   return "";
 }
 
-// By --max-lag, and by the record that was newest --max-delay ago.
+// Checks --max-lag, and --max-delay by `due`, the record that was the newest that long ago.
 std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& options,
                      Sequence due) {
   if (subscriber.is_missing()) return "";
@@ -115,7 +115,7 @@ std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& op
                       absl::FormatDuration(absl::Nanoseconds(options.delay_max_ns)), " ago");
 }
 
-// All that is wrong with subscribers, in one line; nullopt: nothing.
+// All problems of subscribers, in one line; nullopt if there are none.
 std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subscribers,
                                       const HealthOptions& options, Sequence due, uid_t owner) {
   std::vector<std::string> reasons;
@@ -129,13 +129,13 @@ std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subsc
   }
   for (auto given = options.expected.begin(); given != options.expected.end(); ++given) {
     const std::string& name = *given;
-    if (std::find(options.expected.begin(), given, name) != given) continue;  // given twice
-    // A missing one is among the reasons already.
+    if (std::find(options.expected.begin(), given, name) != given) continue;  // repeated name
+    // A missing subscriber is already among the reasons.
     if (std::ranges::find(subscribers, name, &SubscriberStatus::name) != subscribers.end())
       continue;
     reasons.push_back(absl::StrCat(printable(name), " is expected and not attached"));
   }
-  // A member of the group may attach many that need attention.
+  // Other users come last: a member of the group may attach many subscribers with problems.
   std::ranges::move(reasons_of_others, std::back_inserter(reasons));
   if (reasons.empty()) return std::nullopt;
   const std::size_t more = reasons.size() - std::min(reasons.size(), kNamedMax);
@@ -144,7 +144,7 @@ std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subsc
                                          more > 0 ? absl::StrCat("; and ", more, " more") : "")};
 }
 
-// The ring of a bus that was not closed may be in the /dev/shm of another container.
+// The ring of a bus that was not closed may be in another container's /dev/shm.
 std::string why_no_ring(const std::string& directory, const absl::Status& why) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
   if (bus.ok() && bus->closed) return "no publisher: the bus is closed";
@@ -168,7 +168,7 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   }
   const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
   if (!publisher.ok()) {
-    // It names the publisher if that still runs.
+    // The message names the publisher if it is still running.
     return Health{kExitGone, std::string(publisher.status().message())};
   }
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options.bus);
@@ -202,7 +202,7 @@ int show_health(const HealthOptions& options) {
   return health->exit_code;
 }
 
-// What is wrong with a name for --expect; empty: nothing.
+// Returns why the name for --expect is invalid; empty if it is valid.
 std::string why_no_name(const std::string& name) {
   return name.empty() ? "the name is empty. Give the name of a subscriber as `lapwing subscribers` "
                         "shows it"

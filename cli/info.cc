@@ -1,4 +1,4 @@
-// lapwing info: what a bus or a channel is, where it stands, and whether it is well.
+// lapwing info: shows a bus or a channel: its description, position and health.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -60,7 +60,7 @@ void print_publisher(const BusStatus& bus) {
             << message_of(publisher.status()) << '\n';
 }
 
-// "3, 12.5 ms in all": how often, and how long.
+// Count and total time: "3, 12.5 ms in all".
 std::string durations_text(const Durations& durations) {
   return absl::StrFormat("%d, %.3f ms in all", durations.count(),
                          static_cast<double>(durations.sum_ns) / 1e6);
@@ -140,7 +140,7 @@ void print_session(const SessionRecord& session) {
   std::cout << '\n';
 }
 
-// "text[7]": those two types have any size.
+// "text[7]": only fields of these two types have a size.
 std::string type_text(const Field& field) {
   const TypeName* const type = entry_of(kTypeNames, field.type);
   return type->bytes != 0 ? type->name : absl::StrCat(type->name, "[", field.bytes, "]");
@@ -179,7 +179,7 @@ void print_sessions(const BusStatus& bus) {
   for_each_newest(*bus.sessions, print_session);
 }
 
-// How many symbols the feed has; they may be tens of thousands.
+// Prints the number of symbols, because there may be tens of thousands.
 void print_symbols(const std::string& directory) {
   const absl::StatusOr<Symbols> symbols = Symbols::of_bus(directory);
   if (!symbols.ok()) {
@@ -202,7 +202,7 @@ void print_text(const BusStatus& bus) {
   print_fields(bus.records);
 }
 
-// A million sessions in one JSON value would take more than a GiB of memory.
+// Prints the sessions one by one: a million of them in one JSON value would need more than 1 GiB.
 void print_json(const BusStatus& bus) {
   std::string text = json_text(bus_json(bus), 2);
   if (bus.description.journal_root.empty()) {
@@ -270,7 +270,8 @@ absl::Status no_channel_at(const std::string& path, std::size_t hidden) {
                                                "; `lapwing info --channels` lists all channels"));
 }
 
-// The channels of the socket at `path`; if it is empty, all that this user may read.
+// Prints the channel of the socket at `path`, or all channels that this user may read if it is
+// empty.
 int show_channels(const std::string& path, bool json) {
   absl::StatusOr<ChannelList> list = gather_channel_status();
   if (!list.ok()) return fail(list.status());

@@ -1,4 +1,4 @@
-// Cuts what a descriptor gives into lines, by big reads.
+// Splits the input from a descriptor into lines, with large reads.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,13 +18,13 @@ class LineReader {
  public:
   static constexpr std::size_t kReadBytesMin = 256 * 1024;
 
-  // A line of up to `line_bytes_max` always fits, with room for a big read behind it. The memory is
+  // The buffer has room for a line of `line_bytes_max` and a large read after it. Its memory is
   // touched only as far as lines need it.
   explicit LineReader(std::size_t line_bytes_max)
       : capacity_(line_bytes_max + kReadBytesMin), bytes_(new char[capacity_]) {}
 
-  // Reads once, as much as there is room for; there is room whenever line() has nothing and what
-  // is unfinished is no longer than a line may be. As read(): 0 at the end, -1 with errno.
+  // Reads once, as much as fits. There is room if line() returns nullopt and the unfinished line is
+  // not too long. Returns as read(): 0 at the end of the input, -1 with errno.
   ssize_t read_more(int fd) {
     if (begin_ > 0 && capacity_ - end_ < kReadBytesMin) {
       std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);
@@ -38,8 +38,8 @@ class LineReader {
   }
   bool at_end() const { return at_end_; }
 
-  // The first line that was not taken, without its line feed: the same until take(). Nothing if it
-  // is unfinished, unless the input has ended, where the last line needs no line feed.
+  // Returns the first line that was not taken, without its line feed; the same line until take().
+  // Returns nullopt if the line is unfinished. At the end of the input a line needs no line feed.
   std::optional<std::span<const std::byte>> line() {
     if (!found_) {
       const char* from = bytes_.get() + begin_ + scanned_;
@@ -55,22 +55,22 @@ class LineReader {
   }
   void take() {
     begin_ += scanned_;
-    if (begin_ < end_) ++begin_;  // its line feed
+    if (begin_ < end_) ++begin_;  // skips its line feed
     if (begin_ == end_) begin_ = end_ = 0;
     scanned_ = 0;
     found_ = false;
     ++taken_;
   }
 
-  std::uint64_t number() const { return taken_ + 1; }   // of the line that line() gives
-  std::size_t unread() const { return end_ - begin_; }  // bytes of lines that were not taken
+  std::uint64_t number() const { return taken_ + 1; }   // number of the line that line() returns
+  std::size_t unread() const { return end_ - begin_; }  // bytes not yet taken
 
  private:
   std::size_t capacity_;
   std::unique_ptr<char[]> bytes_;
-  std::size_t begin_ = 0;    // of the first line that was not taken
-  std::size_t end_ = 0;      // of what was read
-  std::size_t scanned_ = 0;  // bytes from begin_ on that hold no line feed
+  std::size_t begin_ = 0;    // first line that was not taken
+  std::size_t end_ = 0;      // end of the bytes read
+  std::size_t scanned_ = 0;  // bytes from begin_ without a line feed
   bool found_ = false;       // the line ends at begin_ + scanned_
   bool at_end_ = false;
   std::uint64_t taken_ = 0;

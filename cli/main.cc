@@ -1,5 +1,4 @@
-// lapwing: the one program. Parses, runs the command that was given, and turns errors into exit
-// codes.
+// The program `lapwing`. Parses the arguments, runs the command, and converts errors to exit codes.
 #include <exception>
 #include <iostream>
 #include <new>
@@ -17,14 +16,14 @@
 namespace lapwing::cli {
 namespace {
 
-// `lapwing pubish`: the parser would only say that a command is missing.
+// True for `lapwing pubish`, for which the parser would only report a missing command.
 bool names_no_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return false;
   return app.get_subcommands([&](const CLI::App* command) { return command->check_name(argv[1]); })
       .empty();
 }
 
-// The first --bus that the command was given.
+// The first --bus of the command.
 std::string bus_of(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const CLI::Option* const bus =
@@ -56,10 +55,10 @@ int run_program(int argc, char** argv) {
   return run();
 }
 
-// The exit code of a command that ended with `code`: what it wrote last may not be out yet.
+// Returns the exit code of a command that ended with `code`, after flushing its output.
 int settle(int code) {
   const absl::Status output = told_of_lost_output() ? absl::OkStatus() : flush_output();
-  // A reader that has ended wants no more, as `head` does.
+  // A reader that has closed the pipe needs no more output, as `head` does. That is not an error.
   const bool is_lost = !output.ok() && !is_output_unread();
   if (is_lost) fail(output);
   return code == kExitDone && (is_lost || out_of_processor_time()) ? kExitOther : code;

@@ -1,4 +1,4 @@
-// lapwing manual: the manual pages, made of the program's own help.
+// lapwing manual: writes the manual pages, generated from the program's help.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -13,7 +13,7 @@
 namespace lapwing::cli {
 namespace {
 
-// Until a descriptor that does not block takes more; a stop ends it.
+// Waits until a non-blocking descriptor is writable or a stop is requested.
 void await_writable(int fd) {
   std::array<pollfd, 2> entries = {{{fd, POLLOUT, 0}, {stop_fd(), POLLIN, 0}}};
   poll(entries.data(), entries.size(), -1);
@@ -56,7 +56,7 @@ void MessageWriter::add(const void* bytes, std::size_t size) {
   bytes_ += size;
 }
 
-// 0, or errno; EINTR: a stop was requested.
+// Returns 0 or errno. EINTR: a stop was requested.
 int MessageWriter::write_vectors() {
   while (next_ < count_) {
     const ssize_t got = writev(fd_, &vectors_[next_], static_cast<int>(count_ - next_));

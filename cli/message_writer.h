@@ -1,4 +1,4 @@
-// Writes messages to a descriptor, many by one system call, straight from where they lie.
+// Writes messages to a descriptor, many per system call, directly from the channel's memory.
 //
 // Thread safety: one thread.
 #pragma once
@@ -20,19 +20,20 @@ inline constexpr std::size_t kMessagesPerWrite = 256;
 
 class MessageWriter {
  public:
-  // `by_line`: a line feed behind each message. `show_types`: its type and a tab before it.
+  // `by_line` adds a line feed after each message. `show_types` adds its type and a tab before it.
   MessageWriter(int fd, bool by_line, bool show_types)
       : fd_(fd), by_line_(by_line), show_types_(show_types) {}
 
   struct Written {
-    std::size_t messages = 0;  // in full
+    std::size_t messages = 0;  // written completely
     absl::Status status;
   };
-  // Writes all of them, at most kMessagesPerWrite. Errors: kNoSpace, kSystem; they say which
-  // message is missing, counted over all calls. A stop (stop_signal.h) ends a write that blocks.
+  // Writes all messages, at most kMessagesPerWrite. Errors: kNoSpace, kSystem; the message contains
+  // the number of the missing message, counted over all calls. A stop (stop_signal.h) ends a
+  // blocked write.
   Written write(std::span<const Message> messages);
 
-  // The error of a descriptor at whose other end is nobody.
+  // The error for a descriptor whose reader has closed it.
   absl::Status closed() const;
 
  private:
@@ -47,13 +48,13 @@ class MessageWriter {
   bool show_types_;
   std::uint64_t written_ = 0;  // messages, over all calls
 
-  // Of one call.
-  std::array<iovec, 3 * kMessagesPerWrite> vectors_;  // what is left of each
-  std::size_t next_ = 0;                              // the first that is not written in full
+  // State of one call.
+  std::array<iovec, 3 * kMessagesPerWrite> vectors_;  // the rest of each vector
+  std::size_t next_ = 0;                              // first vector that is not written completely
   std::size_t count_ = 0;
-  std::size_t bytes_ = 0;  // laid out
+  std::size_t bytes_ = 0;  // bytes to write
   std::size_t bytes_written_ = 0;
-  std::array<std::size_t, kMessagesPerWrite> ends_;  // of each message, in bytes laid out
+  std::array<std::size_t, kMessagesPerWrite> ends_;  // message ends, as offsets in those bytes
   std::array<std::string, kMessagesPerWrite> types_;
 };
 

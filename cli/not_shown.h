@@ -1,4 +1,4 @@
-// The sentence of `buses` and `top` about buses that are not shown.
+// The sentence about buses that `buses` and `top` do not show.
 //
 // Thread safety: a free function.
 #pragma once

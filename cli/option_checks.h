@@ -1,12 +1,13 @@
-// Checks of options: a wrong value is refused before anything begins, in a message that names the
-// option.
+// Validators of options. Invalid values are refused before the command begins, with a message that
+// names the option.
 //
 //   command.add_option("--keep", keep, "…")->check(whole_number(1));
 //   command.add_option("--size", size, "…")->transform(size_in_bytes(0, 1 << 20));
 //   command.add_option("--linger", linger_ns, "…")->transform(as_duration_ns({.zero = true}));
 //
-// By itself CLI11 takes -1 for the largest number there is. A duration has a unit (250ms, 10s, 5m,
-// 1h30m, 1d). Only 0 needs none, and only options to which a time of zero has a meaning accept it.
+// CLI11 converts -1 to the largest unsigned number, so numbers are checked here. A duration has a
+// unit (250ms, 10s, 5m, 1h30m, 1d). Only 0 needs no unit, and only options that define a time of
+// zero accept it.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -29,7 +30,7 @@
 
 namespace lapwing::cli {
 
-// For an option whose default is not the empty text.
+// For an option with a default that is not empty.
 inline CLI::Validator not_empty() {
   return CLI::Validator(
       [](const std::string& text) { return text.empty() ? std::string("it is empty") : ""; }, "");
@@ -44,7 +45,7 @@ inline CLI::Validator renamed(const std::string& old_name, const std::string& na
   return CLI::Validator(rename, "");
 }
 
-// The names in a table of lapwing/detail/enum_names.h, and the value that has one of them.
+// The names in a table of lapwing/detail/enum_names.h, and the value of a name.
 template <typename Table>
 std::vector<std::string> names_in(const Table& table) {
   std::vector<std::string> names;
@@ -82,14 +83,14 @@ inline CLI::Validator whole_number(std::uint64_t min, std::uint64_t max = kNoMax
   return CLI::Validator(check, "");
 }
 
-// The text as a number of bytes: digits, and K, M, G or T for powers of 1,024, which a B or iB may
-// follow; of either case. False if it is none.
+// Parses a number of bytes: digits, optionally followed by K, M, G or T for powers of 1,024, which
+// B or iB may follow, in either case. Returns false if the text is not valid.
 inline bool parse_bytes(absl::string_view text, std::uint64_t& bytes) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (!absl::SimpleAtoi(text.substr(0, digits), &bytes)) return false;
   const std::string unit = absl::AsciiStrToLower(text.substr(digits));
   if (unit.empty() || unit == "b") return true;
-  const std::size_t power = absl::string_view("kmgt").find(unit[0]) + 1;  // 0: none of them
+  const std::size_t power = absl::string_view("kmgt").find(unit[0]) + 1;  // 0: not a unit
   const absl::string_view rest = absl::string_view(unit).substr(1);
   if (power == 0 || !(rest.empty() || rest == "b" || rest == "ib")) return false;
   if (bytes > kNoMax >> (10 * power)) return false;
@@ -114,7 +115,7 @@ inline CLI::Validator size_in_bytes(std::uint64_t min, std::uint64_t max = kNoMa
 inline constexpr absl::Duration kDurationMax = absl::Hours(24 * 366 * 100);
 inline constexpr std::uint64_t kForeverNs = std::numeric_limits<std::int64_t>::max();
 
-// The text as a duration: 0, or 1 ns to kDurationMax; else nullopt.
+// Parses a duration: 0, or 1 ns to kDurationMax. Returns nullopt if the text is not valid.
 inline std::optional<absl::Duration> parse_duration(absl::string_view text) {
   absl::Duration duration;
   double days = 0;
@@ -129,14 +130,14 @@ inline std::optional<absl::Duration> parse_duration(absl::string_view text) {
   return duration;
 }
 
-// What an option takes besides a duration above 0.
+// Values that an option accepts in addition to a duration above 0.
 struct DurationChoice {
   bool zero = false;
-  const char* word = nullptr;  // such as "forever"; its value is word_ns
+  const char* word = nullptr;  // such as "forever"; it means word_ns
   std::uint64_t word_ns = 0;
 };
 
-// For an option bound to a std::uint64_t: nanoseconds.
+// For an option bound to a std::uint64_t in nanoseconds.
 inline CLI::Validator as_duration_ns(DurationChoice choice = {}) {
   const auto convert = [choice](std::string& text) -> std::string {
     if (choice.word != nullptr && text == choice.word) {

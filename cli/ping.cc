@@ -1,4 +1,4 @@
-// lapwing ping: how long a call and its reply take over a channel.
+// lapwing ping: measures the round-trip time of a call and its reply over a channel.
 #include <poll.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ absl::Status Ping::no_reply(Errc result) const {
       absl::StrCat(std::string(why.message()), ", after ", round_trip_ns_.count(), " round trips"));
 }
 
-// A stop leaves the call without a reply; last_ns_ is then 0.
+// If a stop is requested, the call has no reply and last_ns_ is 0.
 absl::Status Ping::round_trip() {
   last_ns_ = 0;
   const std::uint64_t begin_ns = monotonic_ns();
@@ -185,7 +185,7 @@ int Ping::run() {
   return status.ok() ? kExitDone : fail(status);
 }
 
-// The side that answers.
+// The side that replies.
 class Echo {
  public:
   explicit Echo(const PingOptions& options) : options_(options) {}
@@ -198,7 +198,7 @@ class Echo {
   const PingOptions& options_;
 };
 
-// kWouldBlock: nothing came, look around.
+// kWouldBlock: nothing arrived, call again.
 Result<Incoming> Echo::next(Duplex& duplex, ChannelWait& wait) const {
   return look_or_wait(
       options_.channel.wait, [&] { return duplex.try_next(); },
@@ -237,7 +237,7 @@ int Echo::run() {
     absl::StatusOr<Duplex> duplex = accept_end<Duplex>(*listener, *channel);
     if (!duplex.ok()) return stop_requested() ? kExitDone : fail(duplex.status());
     const absl::Status status = serve(*std::move(duplex), wait);
-    if (!status.ok()) fail(status);  // said, and on to the next
+    if (!status.ok()) fail(status);  // reported; continue with the next peer
   }
   return kExitDone;
 }

@@ -1,4 +1,4 @@
-// lapwing pipe: standard input to standard output, through a channel.
+// lapwing pipe: copies standard input to standard output through a channel.
 #include "cli/pipe.h"
 
 #include <iostream>
@@ -57,15 +57,15 @@ class Pipe {
   PipeTally tally_;
   PipeSender sender_;
   PipeReceiver receiver_;
-  std::uint64_t began_ns_ = 0;  // when the first peer was there
+  std::uint64_t began_ns_ = 0;  // time of the first connection
 };
 
 absl::Status wrong(const std::string& why) {
   return make_error(Errc::kInvalidArgument, why);
 }
 
-// The peer is not to take our failure for the end of the input, so the channel is never closed: it
-// ends with the process, and the peer learns that this side died.
+// Leaves the channel open after a failure, because the peer would take a closed channel for the end
+// of the input. When the process exits, the peer detects that this side died.
 void leave_open(ChannelProducer producer) {
   [[maybe_unused]] static const auto* left = new ChannelProducer(std::move(producer));
 }
@@ -115,7 +115,7 @@ absl::Status Pipe::connect() {
   ChannelWait wait(nullptr);
   if (options_.sends()) {
     auto producer = connect_end<ChannelProducer>(options_.place, channel_);
-    catch_stop_signals();  // until here there is nothing that would have to be ended properly
+    catch_stop_signals();  // until here nothing needs an orderly shutdown
     return producer.ok() ? send_to(*std::move(producer), wait) : producer.status();
   }
   auto consumer = connect_end<ChannelConsumer>(options_.place, channel_);
@@ -123,11 +123,11 @@ absl::Status Pipe::connect() {
   return consumer.ok() ? receive_from(*std::move(consumer), wait) : consumer.status();
 }
 
-// The next peer, to its end. kTimedOut, kInterrupted: a stop was requested while nobody was served;
-// kClosed: another process has the socket now.
+// Serves the next peer to its end. kTimedOut, kInterrupted: a stop was requested before a peer
+// connected. kClosed: another process has taken over the socket.
 absl::Status Pipe::serve(std::optional<ChannelListener>& listener) {
   const auto wait_beside = [&] {
-    if (!options_.place.keep) listener.reset();  // whoever else connects is told so at once
+    if (!options_.place.keep) listener.reset();  // other clients are refused immediately
     return ChannelWait(listener ? &*listener : nullptr);
   };
   if (options_.sends()) {
@@ -157,7 +157,7 @@ absl::Status Pipe::listen() {
       return absl::OkStatus();
     }
     if (!options_.place.keep || !(status.ok() || is_end_of_peer(status))) return status;
-    if (!status.ok()) fail(status);  // said, and on to the next
+    if (!status.ok()) fail(status);  // reported; continue with the next peer
     if (stop_requested() || listener->handed_over()) return absl::OkStatus();
     if (options_.sends() && sender_.is_done()) return absl::OkStatus();
   }
@@ -200,7 +200,7 @@ int Pipe::run() {
                  {{"bytes", std::uint64_t{sender_.unsent_bytes()}}}});
   }
   if (options_.summary) print_summary();
-  if (options_.summary && !std::cerr && code == kExitDone) return kExitOther;  // it is not shown
+  if (options_.summary && !std::cerr && code == kExitDone) return kExitOther;  // not printed
   return code == kExitDone && tally_.lost > 0 ? kExitLost : code;
 }
 

@@ -1,6 +1,6 @@
-// `lapwing pipe`: its options, its counts, and its two sides.
+// The options, the counts and the two sides of `lapwing pipe`.
 //
-// Thread safety: one thread. A side borrows all it is given.
+// Thread safety: one thread. A side borrows all its arguments.
 #pragma once
 
 #include <unistd.h>
@@ -32,7 +32,7 @@ struct PipeOptions {
   std::string messages = "raw";
   std::uint32_t type = 0;
   bool show_types = false;
-  bool shapes_messages = false;  // sizes or type were given: the sender's to say
+  bool shapes_messages = false;  // sizes or a type were given, which only the sender may choose
   bool summary = false;
 
   bool sends() const { return send || (!receive && !place.listens()); }
@@ -42,8 +42,8 @@ struct PipeOptions {
 struct PipeTally {
   std::uint64_t peers = 0;
   std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;   // of messages
-  std::uint64_t lost = 0;    // sent, and not taken by a peer that has gone
+  std::uint64_t bytes = 0;   // payload bytes
+  std::uint64_t lost = 0;    // messages sent, but not taken by a peer that ended
   ChannelCounters counters;  // of all peers together
 
   void add(const ChannelCounters& of_one) {
@@ -54,15 +54,15 @@ struct PipeTally {
   }
 };
 
-// Ends of a pipe that are the other side's doing: with --keep the next peer is served.
+// Errors caused by the peer. With --keep, the next peer is served.
 inline bool is_end_of_peer(const absl::Status& status) {
   return errc_of(status) == Errc::kPeerGone || errc_of(status) == Errc::kCorrupt;
 }
 
-// A channel onto standard output.
+// Writes a channel to standard output.
 //
-// Messages are written from the sender's memory and released once they are written. So every message
-// that the sender counts as taken is in standard output.
+// Messages are written from the sender's memory and released afterwards. Therefore every message
+// that the sender counts as taken has been written to standard output.
 class PipeReceiver {
  public:
   PipeReceiver(const PipeOptions& options, PipeTally& tally)
@@ -70,8 +70,8 @@ class PipeReceiver {
         tally_(tally),
         writer_(STDOUT_FILENO, options.by_line(), options.show_types) {}
 
-  // Receives from this peer until it closes, or a stop is requested. Errors: kPeerGone (it ended
-  // without closing), kCorrupt, and those of standard output.
+  // Receives from this peer until it closes or a stop is requested. Errors: kPeerGone (it ended
+  // without closing), kCorrupt, and errors of standard output.
   absl::Status run(ChannelConsumer& consumer, ChannelWait& wait);
 
  private:
@@ -90,20 +90,20 @@ class PipeReceiver {
   std::array<Message, kMessagesPerWrite> batch_;
 };
 
-// Standard input into a channel.
+// Sends standard input to a channel.
 //
-// Input is committed before anything is waited for, so nothing is held back while the input is
-// silent. It ends only when the other side has taken everything.
+// Input is committed before each wait, so no message is held back while the input is idle. The
+// sender ends only when the other side has taken everything.
 class PipeSender {
  public:
   PipeSender(const PipeOptions& options, PipeTally& tally) : options_(options), tally_(tally) {}
 
   // Sends to this peer until the input has ended and everything was taken, or a stop is requested.
-  // The peer's going is kPeerGone or kCorrupt: what was not yet sent is kept, for the next one.
-  // Errors: kLimit (a line is longer than a message can be), kSystem (standard input).
+  // If the peer ends, the error is kPeerGone or kCorrupt, and unsent input is kept for the next
+  // peer. Errors: kLimit (a line is longer than the largest message), kSystem (standard input).
   absl::Status run(ChannelProducer& producer, ChannelWait& wait);
 
-  // Whether there is nothing more to send.
+  // True if there is nothing more to send.
   bool is_done() const { return at_end_ && !has_line(); }
   std::size_t unsent_bytes() const { return lines_ ? lines_->unread() : 0; }
 
@@ -124,7 +124,7 @@ class PipeSender {
   ChannelProducer* producer_ = nullptr;
   ChannelWait* wait_ = nullptr;
   std::optional<LineReader> lines_;
-  bool at_end_ = false;     // of the input
+  bool at_end_ = false;     // the input has ended
   std::uint64_t sent_ = 0;  // messages, to this peer
 };
 

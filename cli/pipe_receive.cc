@@ -29,7 +29,7 @@ absl::Status PipeReceiver::receive_all() {
   return absl::OkStatus();
 }
 
-// kWouldBlock: nothing came, look around.
+// kWouldBlock: nothing arrived, call again.
 Result<std::size_t> PipeReceiver::next_batch() {
   return look_or_wait(
       options_.channel.wait, [&] { return consumer_->try_peek_batch(batch_); },
@@ -39,7 +39,7 @@ Result<std::size_t> PipeReceiver::next_batch() {
         return batch;
       },
       [&] {
-        // Standard output with no events asked for: only its end is reported.
+        // Requests no events of standard output, so poll reports only that its reader has ended.
         if (consumer_->arm()) {
           output_closed_ = wait_->wait(consumer_->fd(), STDOUT_FILENO, 0).stream;
         }

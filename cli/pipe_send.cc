@@ -34,7 +34,7 @@ absl::Status PipeSender::run(ChannelProducer& producer, ChannelWait& wait) {
 }
 
 absl::Status PipeSender::send_all() {
-  if (lines_) {  // what an earlier peer left
+  if (lines_) {  // input left by an earlier peer
     if (absl::Status status = send_read_lines(); !status.ok()) return status;
   }
   while (!stop_requested()) {
@@ -45,11 +45,11 @@ absl::Status PipeSender::send_all() {
   return absl::OkStatus();
 }
 
-// Waits for input, with an eye on the peer; takes the input if there is any.
+// Waits for input and for the end of the peer. Sends the input if there is any.
 absl::Status PipeSender::await_input() {
   const ChannelWait::Ready ready = wait_->wait(producer_->fd(), STDIN_FILENO, POLLIN);
   if (ready.channel) {
-    (void)producer_->arm(0);  // takes the packets that wait
+    (void)producer_->arm(0);  // receives the pending packets
     const auto room = producer_->try_claim(0);
     if (!room.ok() && room.error() != Errc::kWouldBlock) return peer_ended();
   }
@@ -57,7 +57,7 @@ absl::Status PipeSender::await_input() {
   return lines_ ? send_lines() : send_raw();
 }
 
-// What one read gives is a message, read into the channel's own memory.
+// Sends the result of one read as one message, read directly into the channel's memory.
 absl::Status PipeSender::send_raw() {
   const auto room = await_room(producer_->message_bytes_max());
   if (room.error() == Errc::kWouldBlock) return absl::OkStatus();  // a stop
@@ -81,7 +81,8 @@ absl::Status PipeSender::send_lines() {
   return got < 0 ? absl::OkStatus() : send_read_lines();
 }
 
-// Every whole line that was read; they are committed together, or when the channel is full.
+// Sends all complete lines that were read. They are committed together, or when the channel is
+// full.
 absl::Status PipeSender::send_read_lines() {
   while (const auto line = lines_->line()) {
     if (line->size() > producer_->message_bytes_max()) {
@@ -105,7 +106,7 @@ absl::Status PipeSender::send_read_lines() {
   return absl::OkStatus();
 }
 
-// Room for a message; kWouldBlock if a stop was requested first.
+// Returns room for a message; kWouldBlock if a stop is requested first.
 Result<std::span<std::byte>> PipeSender::await_room(std::size_t size) {
   for (;;) {
     const auto room = look_or_wait(
@@ -123,7 +124,7 @@ Result<std::span<std::byte>> PipeSender::await_room(std::size_t size) {
   }
 }
 
-// The end is an end only when the other side has everything.
+// Waits until the other side has taken everything.
 absl::Status PipeSender::drain() {
   while (!stop_requested()) {
     const Result<> drained = producer_->drain(std::chrono::nanoseconds(kBusyTurnNs));

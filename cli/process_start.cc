@@ -16,7 +16,7 @@ bool is_closed(int fd) {
   return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
 }
 
-// Allocates nothing: there may be no memory.
+// Allocates nothing, because memory may be exhausted.
 [[noreturn]] void print_and_exit() {
   constexpr std::string_view kMessage =
       "lapwing: unexpected error: memory or threads have probably run out. Raise the limits "
@@ -27,7 +27,7 @@ bool is_closed(int fd) {
 
 }  // namespace
 
-// open() returns the lowest free number, so each stream gets its own, from standard input on.
+// open() returns the lowest free number, so each stream gets its own, starting with standard input.
 void reserve_standard_streams() {
   constexpr char kNothing[] = "/dev/null";
   if (is_closed(STDIN_FILENO)) ::open(kNothing, O_WRONLY);

@@ -1,4 +1,4 @@
-// The command line as a whole: what `lapwing` parses, and what its manual is made of.
+// The command line of `lapwing`, from which the manual is generated.
 #include <string>
 
 #include "cli/command_help.h"

@@ -1,4 +1,4 @@
-// A progress line on standard error, redrawn a few times a second, only where that is a terminal.
+// A progress line on standard error, redrawn a few times per second. Shown only on a terminal.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,12 +14,12 @@ class Progress {
  public:
   Progress();
   ~Progress();  // ends the line
-  // `total` 0: not known. Costs a clock read; call it once a batch.
+  // `total` is 0 if it is not known. Reads the clock; call it once per batch.
   void show(const std::string& verb, std::uint64_t count, std::uint64_t total,
             const std::string& things = "records");
-  // Removes the line, so that a message can be printed; the next show() draws it again.
+  // Removes the line before a message is printed. The next show() draws it again.
   void clear();
-  // Prints a message in place of the line.
+  // Prints a message instead of the line.
   void say(const LogEntry& entry);
 
  private:

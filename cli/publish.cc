@@ -1,4 +1,4 @@
-// lapwing publish: put a feed on a bus.
+// lapwing publish: publishes a feed on a bus.
 #include <grp.h>
 
 #include <iostream>
@@ -52,19 +52,19 @@ constexpr char kPublishAbout[] =
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
 struct PublishOptions {
-  PublisherOptions publisher;  // those that need no conversion
+  PublisherOptions publisher;  // options that need no conversion
   std::string source;
   std::string pace = "max";
   std::uint64_t loop = 1;
   std::string on_new_source = "refuse";
   std::uint64_t await = 0;
-  std::string schema;  // of a DBN source that mixes them
+  std::string schema;  // the schema to publish if a DBN source has several
   std::string journal;
   std::uint64_t sync_interval_ns = 10'000'000;  // 0: on request only
   std::string on_journal_lag = "wait";
   std::string on_journal_failure = "continue";
   std::string group;
-  std::string of_journal;  // an option that was given and needs a journal
+  std::string of_journal;  // an option that was given and requires a journal
   std::uint64_t linger_ns = 0;
   bool summary = false;
 };
@@ -79,7 +79,7 @@ absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
                    " is not a group of this machine; give the name or number of an existing one"));
 }
 
-// A stop that came while the source was silent: a proper end, not an error of the source.
+// True if a stop was requested while the source was idle. This is a normal end, not an error.
 bool stopped_while_waiting(const absl::Status& status) {
   return stop_requested() && errc_of(status) == Errc::kClosed;
 }
@@ -111,7 +111,7 @@ class Publish {
   std::optional<Pacer> pacer_;
   SystemPaceClock clock_;
   std::optional<RecordClock> restamped_;  // set with --restamp
-  std::uint64_t fingerprint_ = 0;         // of the source; 0: a stream
+  std::uint64_t fingerprint_ = 0;         // of the source; 0 for a stream
   ResumedFeed resumed_;
   std::uint64_t in_journal_ = 0;  // records of the source that --resume did not publish again
   std::size_t subscribers_most_ = 0;
@@ -146,13 +146,13 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   publisher.on_journal_failure =
       options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
   publisher.group = *gid;
-  publisher.log = [](const LogEntry& entry) { say(entry); };  // from any of its threads
+  publisher.log = [](const LogEntry& entry) { say(entry); };  // called from any of its threads
   return publisher;
 }
 
-// A source that can be read again is identified by its content, so that a later --resume finds it.
+// Identifies a source that can be read again by its content, so that a later --resume finds it.
 absl::Status Publish::identify_source() {
-  // Passes over a journal differ where its retention has moved between them.
+  // Passes over a journal differ if retention removed segments between them.
   if (options_.publisher.resume && options_.loop != 1 &&
       absl::StartsWith(options_.source, "journal:")) {
     return make_error(Errc::kInvalidArgument,
@@ -176,10 +176,10 @@ absl::Status Publish::identify_source() {
                                  "--resume."));
 }
 
-// Called once the journal is settled and before the session begins.
+// Called after journal recovery and before the session begins.
 absl::StatusOr<std::uint64_t> Publish::resume(const ResumePoint& point) {
   const std::string& source = options_.source;
-  // Without a fingerprint and a record to compare, only the source's path says that it is the same.
+  // Without a fingerprint and a record to compare, only the source's path identifies it.
   const bool is_known = point.is_listed && (point.by_content || !point.last_record.empty());
   if (!is_known && point.has_records && options_.on_new_source == "refuse") {
     return make_error(
@@ -314,7 +314,7 @@ void Publish::print_summary() const {
   std::cout << json_text(summary) << '\n';
 }
 
-// True if the journal ended before the feed did; what it does not hold is said.
+// Returns true if the journal ended before the feed, and prints which records it lacks.
 bool Publish::warn_of_records_not_journaled(const absl::Status& closed) {
   const Sequence durable = publisher_->durable();
   const Sequence head = publisher_->head();
@@ -329,7 +329,7 @@ int Publish::run() {
   if (absl::Status opened = open(); !opened.ok()) {
     if (stopped_while_waiting(opened)) return kExitDone;
     const int code = fail(opened);
-    // An open that times out waits for the disk, not for another process.
+    // Opening times out if the disk is slow, not because another process holds the bus.
     return errc_of(opened) == Errc::kTimedOut ? kExitOther : code;
   }
   notify_ready(absl::StrCat("publishing on ", options_.publisher.directory));

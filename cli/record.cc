@@ -1,5 +1,4 @@
-// lapwing record: write what a bus carries into a DBN or record file, and go on with it after a
-// crash.
+// lapwing record: writes the records of a bus into a DBN or record file, and resumes after a crash.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -73,7 +72,7 @@ struct RecordOptions {
   std::string out;
   std::uint64_t rotate_bytes = 0;
   std::string rotate_every;  // a duration, or day, week or month
-  std::string rotate_at;     // HH:MM, with a day of the week before it or without
+  std::string rotate_at;     // HH:MM, optionally after a day of the week
   std::string time_zone;
 };
 
@@ -95,7 +94,7 @@ CLI::Validator calendar_or_duration() {
   return CLI::Validator(check, "");
 }
 
-// "17:00", "Sun 17:00". False if it is neither.
+// Parses "17:00" or "Sun 17:00". Returns false if the text is neither.
 bool parse_rotate_at(absl::string_view text, Rotation& rotation, bool& has_weekday) {
   has_weekday = false;
   for (std::size_t i = 0; i < kWeekdays.size(); ++i) {
@@ -115,7 +114,7 @@ bool parse_rotate_at(absl::string_view text, Rotation& rotation, bool& has_weekd
   return hours < 24 && minutes < 60;
 }
 
-// Errors: kInvalidArgument, which name the options.
+// Error: kInvalidArgument with the name of the option.
 absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
   Rotation rotation{.bytes = options.rotate_bytes};
   bool has_weekday = false;

@@ -1,4 +1,5 @@
-// lapwing repair: heal what has a second copy, and end a journal that is damaged beyond that.
+// lapwing repair: restores data from its second copy, and ends a journal that is damaged beyond
+// that.
 #include <filesystem>
 #include <iostream>
 
@@ -37,10 +38,10 @@ struct RepairOptions {
   bool json = false;
 };
 
-// bus.json says where the journal is, and may be somebody else's work: what lies outside the bus
-// directory is changed only if the user says so, too.
+// bus.json contains the path of the journal and may be untrusted. A journal outside the bus
+// directory is changed only if the user names it.
 absl::Status check_journal_is_meant(const RepairOptions& options, const std::string& root) {
-  std::error_code none;  // a path that cannot be resolved is not the one
+  std::error_code none;  // ignored: a path that cannot be resolved does not match
   const std::string named = options.journal.empty()
                                 ? absl::StrCat(options.bus, "/", kJournalDirectoryName)
                                 : options.journal;
@@ -71,7 +72,7 @@ absl::StatusOr<RepairReport> run_repair(const RepairOptions& options) {
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
   if (!directory.ok()) return directory.status();
-  // Whatever became of its lock file: a publisher that runs is not repaired under.
+  // Check for a running publisher even if its lock file is missing.
   LeftRings rings(*directory, {options.bus}, [](const LogEntry& entry) { say(entry); });
   absl::Status free = check_no_control(absl::StrCat(options.bus, "/", kControlSocketName));
   if (free.ok()) free = rings.check_none_held(bus->ring_path);

@@ -16,14 +16,14 @@
 namespace lapwing::cli {
 namespace {
 
-// Of syslog, as sd-daemon(3) has them.
+// Syslog priority as in sd-daemon(3).
 const char* priority_of(LogLevel level) {
   if (level == LogLevel::kInfo) return "<6>";
   return level == LogLevel::kWarning ? "<4>" : "<3>";
 }
 
-// systemd gives device and inode of what it connected standard error to, which may have been
-// redirected since.
+// systemd sets the device and inode of the journal socket. Standard error may have been redirected
+// since.
 bool is_standard_error_the_journal() {
   const char* const stream = std::getenv("JOURNAL_STREAM");
   struct stat status{};

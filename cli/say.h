@@ -1,9 +1,11 @@
-// Messages of a command on standard error, as text or, with --log json, as one object a line.
+// Prints a command's messages on standard error, as text or, with --log json, as one object per
+// line.
 //
-// Foreign text goes through printable() before it is written there or into tables. So no path, name
-// or argument can control the terminal.
+// Untrusted text passes through printable() before it is printed there or in tables, so that no
+// path, name or argument can control the terminal.
 //
-// Thread safety: say() any thread; the others main's, before there is another one.
+// Thread safety: say() from any thread; the others from main's thread, before another thread
+// starts.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,14 +17,14 @@
 namespace lapwing::cli {
 
 void add_log_option(CLI::App& command);
-// What the entries of this process are about; empty: of no bus.
+// Sets the bus that this process's messages concern; empty if there is none.
 void set_log_bus(const std::string& bus);
 bool logs_json();
 
-// One line by one write, so that the lines of two threads or processes do not mix. As text it is
-// "lapwing: <message>", and where standard error is the journal of systemd a priority before that.
+// Writes one line with one write, so that the lines of two threads or processes do not mix. As text
+// it is "lapwing: <message>", preceded by a priority if standard error is systemd's journal.
 void say(const LogEntry& entry);
-// Something that is no event with a name of its own: `note`.
+// Prints a message without an event name of its own, as `note`.
 void say(const std::string& line);
 
 }  // namespace lapwing::cli

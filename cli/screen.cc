@@ -34,7 +34,7 @@ Size terminal_size() {
 
 Screen::Screen(bool live) : terminal_(isatty(STDOUT_FILENO) == 1), live_(live) {}
 
-// The last row stays free: a line's end there would scroll what is to be replaced.
+// The last row stays empty, because a line feed there would scroll the block.
 std::size_t Screen::lines_max() const {
   return terminal_size().rows - 1;
 }
@@ -43,13 +43,13 @@ absl::Status Screen::show(const std::string& lines) {
   if (is_in_place()) {
     std::cout << in_place(lines);
   } else {
-    if (terminal_) std::cout << "\r\x1b[K";  // a line of progress may stand there
+    if (terminal_) std::cout << "\r\x1b[K";  // erases a progress line
     std::cout << (std::exchange(shown_, true) ? "\n" : "") << lines;
   }
   return flush_output();
 }
 
-// Each line is erased behind its end, and so is all that was below the last.
+// Erases the rest of each line, and everything below the last line.
 std::string Screen::in_place(const std::string& lines) {
   const Size size = terminal_size();
   std::string out = shown_lines_ == 0 ? "\r" : absl::StrCat("\r\x1b[", shown_lines_, "A");

@@ -1,6 +1,6 @@
-// Blocks of lines: one below the other, or each in the place of the one before.
+// Blocks of lines, printed one below the other, or redrawn in place.
 //
-// Thread safety: one thread; nothing else writes to standard output meanwhile.
+// Thread safety: one thread. No other thread may write to standard output at the same time.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace lapwing::cli {
 
 class Screen {
  public:
-  // `live`: in place where standard output is a terminal.
+  // `live`: redraw in place if standard output is a terminal.
   explicit Screen(bool live);
 
   bool is_in_place() const { return terminal_ && live_; }
-  // How many lines can be seen at once in place.
+  // The number of lines that fit on the screen.
   std::size_t lines_max() const;
-  // Shows lines, each with its end. In place they are cut to the size of the terminal; otherwise
-  // all are shown, and an empty line stands between two blocks. Errors: kSystem.
+  // Prints lines, each with its line feed. In place they are cut to the size of the terminal.
+  // Otherwise all lines are printed, with an empty line between two blocks. Error: kSystem.
   absl::Status show(const std::string& lines);
-  // What is shown stays: the next lines stand below it. For when others write to the terminal.
+  // Keeps the current block: the next one starts below it. Call it before other output.
   void keep() { shown_lines_ = 0; }
 
  private:
@@ -29,8 +29,8 @@ class Screen {
 
   const bool terminal_;
   const bool live_;
-  bool shown_ = false;           // anything, ever
-  std::size_t shown_lines_ = 0;  // that the next ones replace
+  bool shown_ = false;           // a block has been shown
+  std::size_t shown_lines_ = 0;  // lines that the next block replaces
 };
 
 }  // namespace lapwing::cli

@@ -1,4 +1,4 @@
-// lapwing serve: buses and subscribers for browsers and Prometheus, over HTTP.
+// lapwing serve: shows buses and subscribers to browsers and Prometheus over HTTP.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -50,11 +50,11 @@ constexpr char kServeAbout[] =
     "of a bus. /api/v1/view?bus=NAME is a WebSocket with the order books and trades of a bus, its\n"
     "quotes, or its newest records.";
 
-// Connections and what else is open. What is beyond waits.
+// Descriptors for connections and other files. Further clients wait.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
 
-// How long a reading and views are waited for at the end. Nothing that they hold would be left half
-// done.
+// Maximum wait for a read in progress and for views at shutdown. Stopping them leaves nothing
+// half-done.
 constexpr std::uint64_t kEndNsMax = 5 * kNsPerSecond;
 
 struct ServeOptions {
@@ -80,7 +80,7 @@ absl::StatusOr<ExpectedSubscriber> parse_expected(const std::string& text) {
   return ExpectedSubscriber{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// Parses each text once, even if it is repeated.
+// Parses each distinct text once.
 template <typename Value>
 absl::StatusOr<std::vector<Value>> parse_each(const std::vector<std::string>& texts,
                                               const auto& parse) {
@@ -146,10 +146,10 @@ std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
                       is_v6 ? "]" : "", ":", port, "/");
 }
 
-// Ends the process where its end waits for a file system that does not answer.
+// Ends the process if shutdown waits for a file system that does not answer.
 class EndWatch {
  public:
-  // Before descriptors and threads can have run out. Errors: kLimit, kSystem.
+  // Call it before descriptors and threads can run out. Errors: kLimit, kSystem.
   static absl::StatusOr<std::unique_ptr<EndWatch>> start() {
     absl::StatusOr<StopEvent> begun = StopEvent::make();
     if (!begun.ok()) return begun.status();
@@ -170,7 +170,7 @@ class EndWatch {
     thread_.join();
   }
 
-  // The end begins: it may take kEndNsMax.
+  // Starts the shutdown, which may take kEndNsMax.
   void begin() const { begun_.set(); }
 
  private:

@@ -15,12 +15,12 @@ constexpr std::uint64_t kNsPerUs = 1'000;
 
 #if LAPWING_HAS_LIBSYSTEMD
 
-// Of a service manager that is gone there is nothing to do.
+// Ignores errors: the service manager may have ended.
 void notify(const std::string& state) {
   sd_notify(0, state.c_str());
 }
 
-// 0: there is no watchdog.
+// Returns 0 if there is no watchdog.
 std::uint64_t watchdog_us() {
   std::uint64_t interval_us = 0;
   return sd_watchdog_enabled(0, &interval_us) > 0 ? interval_us : 0;
@@ -35,7 +35,7 @@ std::uint64_t watchdog_us() {
 
 #endif
 
-// A path may have a line break, which would begin another assignment.
+// Escapes line breaks in paths, which would begin another assignment.
 std::string status_line(const std::string& status) {
   return absl::StrCat("STATUS=", printable(status));
 }

@@ -1,7 +1,7 @@
-// What systemd is told of a service (sd_notify(3)): that it is ready, what it does, that it lives,
-// that it ends. Without a service manager, or without libsystemd in the build, all of it is nothing.
+// Notifications to systemd (sd_notify(3)): ready, status, watchdog and stopping. They do nothing
+// without a service manager, or if the build has no libsystemd.
 //
-// Thread safety: the first three, any thread; ServiceWatchdog, one thread.
+// Thread safety: the first three from any thread; ServiceWatchdog from one thread.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace lapwing::cli {
 
-// `status` is one line, which `systemctl status` shows.
+// `status` is one line, shown by `systemctl status`.
 void notify_ready(const std::string& status);
 void notify_status(const std::string& status);
 void notify_stopping(const std::string& status);
 
-// Signs of life for a service manager that waits for them (WatchdogSec=). The thread that does the
-// work gives them between two pieces of it, so that one that hangs gives none.
+// Watchdog notifications for a service manager that expects them (WatchdogSec=). The working thread
+// sends them between units of work, so a thread that hangs sends none.
 class ServiceWatchdog {
  public:
   ServiceWatchdog();
   bool is_watched() const { return interval_ns_ != kNever; }
-  // Half of what the service manager waits; without one, the largest number.
+  // Half of the watchdog timeout; the largest number if there is no watchdog.
   std::uint64_t interval_ns() const { return interval_ns_; }
-  // Sends a sign if one is due. A clock read where there is a watchdog; free where there is none.
+  // Sends a notification if one is due. Reads the clock only if there is a watchdog.
   void tick();
 
  private:

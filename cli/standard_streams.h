@@ -1,5 +1,5 @@
-// Standard input, output and error as they were given: a closed one stays closed, and an output
-// that did not take everything is an error.
+// Standard input, output and error as the process received them. Output that cannot be written
+// completely is an error.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -8,16 +8,17 @@
 
 namespace lapwing::cli {
 
-// Whether they were given. Requires reserve_standard_streams() at the start (cli/process_start.h).
+// True if the process was started with the stream open. Requires reserve_standard_streams()
+// (cli/process_start.h).
 bool has_standard_input();
 bool has_standard_output();
 
-// Writes what std::cout still holds. An error if anything that was written to it is lost; then, and
-// from then on, told_of_lost_output(). Errors: kNoSpace, kSystem.
+// Writes the buffer of std::cout. Returns an error if any output was lost; told_of_lost_output() is
+// true from then on. Errors: kNoSpace, kSystem.
 absl::Status flush_output();
 bool told_of_lost_output();
 
-// Nobody is left to read standard output, a pipe.
+// True if standard output is a pipe whose reader has closed it.
 bool is_output_unread();
 
 }  // namespace lapwing::cli

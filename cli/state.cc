@@ -1,4 +1,4 @@
-// lapwing state: look into a checkpoint.
+// lapwing state: shows the contents of a checkpoint.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -58,7 +58,7 @@ constexpr char kStateAbout[] =
 
 struct StateOptions {
   std::string bus;
-  std::string fold;           // empty: the schema's
+  std::string fold;           // empty: the schema's default
   Sequence at = kNoSequence;  // kNoSequence: the newest
   std::string key;
   bool entries = false;
@@ -66,7 +66,7 @@ struct StateOptions {
   bool json = false;
 };
 
-// The entries begin … end - 1 that `matches`.
+// The entries in [begin, end) for which `matches` returns true.
 struct Selection {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -116,7 +116,7 @@ absl::Status StateCommand::open() {
   return absl::OkStatus();
 }
 
-// The one field of the key, if that is an unsigned number.
+// The field of the key if it is a single unsigned number, otherwise null.
 const Field* StateCommand::number_key() const {
   if (description_ == nullptr || shape().name != kFoldLatest) return nullptr;
   const Field* const key = description_->find(FieldRole::kKey);
@@ -144,7 +144,7 @@ absl::StatusOr<Selection> StateCommand::select_number(const Field& field,
   return Selection{begin, begin + is_there, [](std::span<const std::byte>) { return true; }};
 }
 
-// INSTRUMENT or, of orders, INSTRUMENT/ORDER.
+// Parses INSTRUMENT or, for orders, INSTRUMENT/ORDER.
 absl::StatusOr<Selection> StateCommand::select_instrument() const {
   const std::size_t slash = options_.key.find('/');
   std::optional<std::uint64_t> order_id;
@@ -187,12 +187,12 @@ absl::StatusOr<Selection> StateCommand::select() const {
   if (number == nullptr) return select_instrument();
   absl::string_view key = options_.key;
   const bool is_number = absl::ConsumePrefix(&key, kInstrumentNumberPrefix);
-  // A key of kv16 is a number and never an instrument, so it needs no prefix.
+  // A kv16 key is always a number and never an instrument, so it needs no prefix.
   const bool is_kv16 = description_->name == kv16::kSchema;
   return is_number || is_kv16 ? select_number(*number, key) : select_instrument();
 }
 
-// A line for each. kNotFound if --key matches none.
+// Prints one line per entry. Error: kNotFound if --key matches none.
 absl::Status StateCommand::print_entries(const Selection& selection) const {
   std::uint64_t count = 0;
   for (std::uint64_t i = selection.begin; i < selection.end && count < options_.limit; ++i) {
@@ -206,7 +206,7 @@ absl::Status StateCommand::print_entries(const Selection& selection) const {
                     absl::StrCat("the state as of ", as_of(), " has no entry ", options_.key));
 }
 
-// Where the fold keeps no place, no number stands before the record.
+// If the fold does not keep a record's sequence, the line contains no number.
 std::string StateCommand::entry_text(std::span<const std::byte> entry) const {
   const Sequence place = checkpoint_->fold().place_of(entry);
   return place == kNoSequence ? format_.text(shown(entry)) : format_.text(place, shown(entry));

@@ -14,7 +14,7 @@
 namespace lapwing::cli {
 namespace {
 
-// Lock-free, so signal handlers may set them.
+// Lock-free, so that signal handlers may set them.
 StickyFlag stop_flag;
 StickyFlag processor_time_flag;
 StickyFlag catching_flag;
@@ -26,13 +26,13 @@ void request_stop() {
   if (stop_event >= 0) signal_eventfd(stop_event);
 }
 
-// A terminal's end may be told twice, by the kernel and by the shell.
+// When a terminal closes, both the kernel and the shell may send SIGHUP.
 void on_stop(int number) {
   if (stop_flag.is_set() && number != SIGHUP) std::signal(number, SIG_DFL);
   request_stop();
 }
 
-// The kernel repeats it every second.
+// The kernel repeats the signal every second.
 void on_processor_limit(int) {
   if (processor_time_flag.is_set()) return;
   processor_time_flag.set();
@@ -46,7 +46,7 @@ void on_processor_limit(int) {
 
 void handle(int number, void (*handler)(int)) {
   struct sigaction action{};
-  action.sa_handler = handler;  // without SA_RESTART: blocking reads of standard input end too
+  action.sa_handler = handler;  // without SA_RESTART, so that blocking reads of standard input end
   sigaction(number, &action, nullptr);
 }
 

@@ -1,4 +1,4 @@
-// lapwing symbols: which instrument each symbol of a bus's feed stands for, by date.
+// lapwing symbols: shows the instrument of each symbol of a bus's feed, by date.
 #include <algorithm>
 #include <iostream>
 #include <iterator>
@@ -38,7 +38,7 @@ struct SymbolsOptions {
   bool json = false;
 };
 
-// 20240131 as 2024-01-31.
+// Formats 20240131 as 2024-01-31.
 std::string date_text(std::uint32_t date) {
   return absl::StrFormat("%04d-%02d-%02d", date / 10'000, date / 100 % 100, date % 100);
 }
@@ -47,7 +47,7 @@ bool is_of(const SymbolMapping& mapping, const InstrumentName& name) {
   return name.is_symbol() ? mapping.symbol == name.symbol : mapping.instrument_id == *name.number;
 }
 
-// Mappings of the given instruments; all mappings if none is given. Errors: kNotFound.
+// Returns the mappings of the given instruments, or all if none are given. Error: kNotFound.
 absl::StatusOr<std::vector<SymbolMapping>> choose(std::vector<SymbolMapping> mappings,
                                                   const SymbolsOptions& options) {
   if (options.instruments.empty()) return mappings;

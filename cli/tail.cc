@@ -1,4 +1,4 @@
-// lapwing tail: follow a bus and show its records and events.
+// lapwing tail: follows a bus and shows its records and events.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,15 +92,15 @@ class Tail {
   const TailOptions& options_;
   OutputFormat output_;
   RecordFormat format_;
-  std::shared_ptr<const Schema> description_;  // that it is for
-  bool has_header_ = false;                    // of CSV, for it
+  std::shared_ptr<const Schema> description_;  // of format_
+  bool has_header_ = false;                    // the CSV header of format_ has been printed
   std::optional<InstrumentFilter> filter_;
   bool conflated_ = false;
   bool has_state_ = false;
   Latencies latencies_;
 };
 
-// After a reset the bus may carry other records.
+// Called with the records' description, because the bus may carry other records after a reset.
 void Tail::set_format(const std::shared_ptr<const Schema>& description) {
   if (description == description_) return;
   description_ = description;
@@ -126,7 +126,7 @@ absl::Status Tail::show_records(const FollowedRecords& records) {
   return output_ == OutputFormat::kNone ? absl::OkStatus() : flush_output();
 }
 
-// An entry that begins with a record of the schema is shown as that record.
+// Shows an entry that begins with a record of the schema as that record.
 absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber& subscriber) {
   const FoldShape& shape = subscriber.fold()->shape();
   if (filter_ && !filter_->matches_entry(shape, entry)) return absl::OkStatus();
@@ -147,7 +147,7 @@ absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber
   return std::cout ? absl::OkStatus() : flush_output();
 }
 
-// A header where records of another kind begin. What is no field stands at the end.
+// Prints a header before records of another schema. Columns that are not fields come last.
 void Tail::show_row(const RecordFormat& format, Sequence n, std::span<const std::byte> record,
                     std::uint64_t conflated, bool is_state) {
   if (!std::exchange(has_header_, true)) {

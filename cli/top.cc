@@ -1,4 +1,4 @@
-// lapwing top: the buses of this machine and their subscribers, read again and again.
+// lapwing top: shows the buses of this machine and their subscribers, updated continuously.
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ absl::StatusOr<MachineMonitor> start_monitor(const TopOptions& options) {
   return MachineMonitor::start({.directories = options.buses, .users = *std::move(users)});
 }
 
-// Until the time has come, or a stop is requested.
+// Samples until the given time, or until a stop is requested.
 void sample_until(MachineMonitor& monitor, std::uint64_t until_ns) {
   for (std::uint64_t now = monotonic_ns(); now < until_ns && !stop_requested();
        now = monotonic_ns()) {
@@ -95,15 +95,15 @@ void print_reading(const MachineReading& reading) {
     std::cout << rest << '\n';
 }
 
-// A bus that was found, and whose directory has been removed since.
+// True if the directory of a bus that was found has since been removed.
 bool is_removed(const BusReading& bus) {
   std::error_code error;
   return errc_of(bus.ring.status()) == Errc::kNoBus &&
          !std::filesystem::exists(bus.directory, error) && !error;
 }
 
-// Prints why buses could not be read. Unless they were named, buses of other users and buses that
-// have been removed are not errors.
+// Prints why buses could not be read. Buses of other users and removed buses are errors only if
+// they were named.
 int say_what_is_missing(const TopOptions& options, const MachineReading& reading) {
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {

@@ -1,4 +1,4 @@
-// lapwing verify: prove every byte that the journal promises.
+// lapwing verify: checks every byte that the journal covers.
 #include <iostream>
 
 #include "cli/command_help.h"
@@ -35,7 +35,7 @@ int verify(const VerifyOptions& options) {
   const absl::StatusOr<Id128> boot = boot_id();
   if (!boot.ok()) return fail(boot.status());
   const auto directory =
-      directory_identity(*root);  // what is wrong with it, verify_journal reports
+      directory_identity(*root);  // verify_journal reports errors of the directory
   LeftRings rings(directory.value_or(DirectoryIdentity{}), {options.bus}, nullptr);
   PosixDisk disk;
   Progress progress;

@@ -1,4 +1,4 @@
-// What a verification found, as text and as JSON; `verify` and `repair` show it alike.
+// The result of a verification as text and as JSON, shared by `verify` and `repair`.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,10 +13,10 @@ namespace lapwing::cli {
 nlohmann::ordered_json verify_json(const VerifyReport& report);
 void print_verify(const VerifyReport& report);
 
-// kExitDamaged if there is anything to report, else kExitDone.
+// kExitDamaged if there are findings, otherwise kExitDone.
 int verify_exit_code(const VerifyReport& report);
 
-// Where `bus` keeps its journal. Errors: kNoBus, kNoJournal.
+// The directory of the journal of `bus`. Errors: kNoBus, kNoJournal.
 absl::StatusOr<std::string> journal_root_of(const std::string& bus);
 
 }  // namespace lapwing::cli

@@ -1,9 +1,9 @@
 # Links our programs with the archives of Abseil and RocksDB, if the system has them. With the shared
 # libraries, half the time that `lapwing` takes to start is spent in the dynamic linker (bench/LOG.md).
 #
-# A parent project keeps its own choice. A sanitizer needs the shared libraries: the linker could
-# take a template without its checks from an archive. When cross-compiling, the files of Debian's
-# RocksDB name paths of this machine.
+# A parent project keeps its own choice. Sanitizers need the shared libraries, because the linker
+# could take an unchecked template instance from an archive. For cross-compiling, Debian's RocksDB
+# files name paths of the build machine.
 set(LAPWING_ROCKSDB_IS_ARCHIVE FALSE)
 if(NOT PROJECT_IS_TOP_LEVEL OR LAPWING_SANITIZE OR CMAKE_CROSSCOMPILING)
   return()
@@ -14,7 +14,7 @@ get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
 list(FILTER imported INCLUDE REGEX "^absl::")
 foreach(target IN LISTS imported)
   get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
-  if(NOT configurations)  # a header-only one
+  if(NOT configurations)  # header-only library
     continue()
   endif()
   foreach(configuration IN LISTS configurations)

@@ -1,9 +1,10 @@
-# lapwing_archives_inside(OUT target...): the archives of imported targets and of all that they link,
-# for a shared library that is to bring them along instead of needing them.
+# lapwing_archives_inside(OUT target...): the archives of imported targets and of all their
+# dependencies, for a shared library that includes them.
 #
-# Archives that were compiled for programs alone may have code that no linker puts into a shared
-# library: it reads thread-local variables, or data of libstdc++, as only a program can. The linker is
-# asked, and of what it names the shared library is linked. Of Debian's Abseil that are a few (ADR 19).
+# Archives compiled only for programs may have code that a linker refuses in a shared library,
+# because its access to thread-local variables or to data of libstdc++ works only in a program. A
+# trial link finds these archives, and their shared libraries are linked instead. In Debian's Abseil
+# there are a few (ADR 19).
 
 # The archive beside a shared library, or the library itself if there is none.
 function(lapwing_archive_beside out file)
@@ -14,7 +15,7 @@ function(lapwing_archive_beside out file)
   set(${out} ${file} PARENT_SCOPE)
 endfunction()
 
-# The archives, and shared libraries that have none, of these targets.
+# The files to link for these targets: archives, or shared libraries without an archive.
 function(lapwing_files_of out)
   set(waiting ${ARGN})
   set(seen "")

@@ -1,6 +1,6 @@
-# Target headers_compile_alone: headers of the tree, each alone in a source of its own. One that a
-# source includes first compiles alone there.
-# The one place that searches for files: a header that someone forgot to list must not escape it.
+# Target headers_compile_alone: compiles each header of the tree in a source of its own. Headers
+# that a source includes first are left out, because that source already checks them.
+# Only this file searches for files, so that an unlisted header is not missed.
 
 set(first_includes "")
 foreach(layer proto os bus channel snapshot publisher subscribers wait_set monitor cli
@@ -30,4 +30,4 @@ endforeach()
 add_library(headers_compile_alone OBJECT EXCLUDE_FROM_ALL ${header_sources})
 target_link_libraries(headers_compile_alone PRIVATE
   lapwing_proto lapwing_bus lapwing_snapshot PkgConfig::URING
-  $<TARGET_NAME_IF_EXISTS:lapwing_catch_main>)  # where tests' headers find Catch2
+  $<TARGET_NAME_IF_EXISTS:lapwing_catch_main>)  # so that the tests' headers find Catch2

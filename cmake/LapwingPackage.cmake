@@ -1,8 +1,8 @@
-# The library that others link: lapwing::lapwing, one static archive of all rooms with the headers of
-# include/lapwing, and its installation. docs/reference/cpp.md says how to use it.
+# The library for other projects: lapwing::lapwing, one static archive of all layers with the
+# headers of include/lapwing, and its installation. docs/reference/cpp.md describes its use.
 #
-# Only a Checkpointer uses RocksDB. It is in an archive of its own, lapwing::checkpoints, which is
-# there where RocksDB is; a user of lapwing::lapwing needs no RocksDB.
+# Only the Checkpointer uses RocksDB. It is in a separate archive, lapwing::checkpoints, which
+# exists if RocksDB is installed. Users of lapwing::lapwing do not need RocksDB.
 
 set(LAPWING_ROOMS
   lapwing_os lapwing_uring lapwing_bus lapwing_channel lapwing_snapshot lapwing_archive
@@ -55,13 +55,13 @@ if(TARGET lapwing_checkpoints_package)
   install(EXPORT lapwing-checkpoints FILE checkpoints-targets.cmake NAMESPACE lapwing::
     DESTINATION ${package_directory})
 endif()
-# Before 1.0.0 a minor version may change the source interface.
+# Before 1.0.0, a minor version may change the source interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lapwing-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-# In the component of the C interface (bindings/c), which is complete by itself.
+# These belong to the component of the C interface (bindings/c), which can be installed on its own.
 install(FILES ${PROJECT_BINARY_DIR}/lapwing-config.cmake
   ${PROJECT_BINARY_DIR}/lapwing-config-version.cmake DESTINATION ${package_directory} COMPONENT c)
-# The prefix as seen from the file, so that what is installed can be moved.
+# The prefix relative to the file, so that the installation can be moved.
 file(RELATIVE_PATH LAPWING_PREFIX_FROM_PC
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 set(pkg_config_files lapwing-cpp)

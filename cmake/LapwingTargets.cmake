@@ -1,7 +1,8 @@
-# The two kinds of target the project has: a layer's library and a test program beside it.
+# The two kinds of targets in the project: the library of a layer, and the test programs beside it.
 # Every layer lists its sources; nothing is globbed.
 
-# For this project's own targets. What others link (LapwingPackage.cmake) has none of it.
+# Settings for this project's own targets. The installed library (LapwingPackage.cmake) has none of
+# them.
 add_library(lapwing_flags INTERFACE)
 target_include_directories(lapwing_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(lapwing_flags INTERFACE
@@ -11,7 +12,8 @@ if(LAPWING_WARNINGS_ARE_ERRORS)
   target_compile_options(lapwing_flags INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # libstdc++ 12's std::stable_sort trips it and hides that from gcc alone; gcc checks our code.
+  # std::stable_sort of libstdc++ 12 triggers the warning, and suppresses it only for gcc. gcc still
+  # checks our code.
   target_compile_options(lapwing_flags INTERFACE -Wno-deprecated-declarations)
 endif()
 if(LAPWING_SANITIZE)
@@ -19,8 +21,8 @@ if(LAPWING_SANITIZE)
     -fsanitize=${LAPWING_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(lapwing_flags INTERFACE -fsanitize=${LAPWING_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Its manual says that sanitizers make this warning false more often; here it is, in libstdc++'s
-    # std::regex and std::function. The release build has it.
+    # The gcc manual warns of more false positives with sanitizers. Here they are in libstdc++'s
+    # std::regex and std::function. The release build keeps the warning.
     target_compile_options(lapwing_flags INTERFACE -Wno-maybe-uninitialized)
   endif()
 endif()
@@ -28,7 +30,7 @@ if(LAPWING_BUILD_FUZZERS)
   target_compile_options(lapwing_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Debian compiles its libraries as system headers; ours are held to stricter warnings than theirs.
+# Debian's libraries are system headers: our stricter warnings do not apply to them.
 foreach(target absl::status absl::statusor absl::strings absl::str_format absl::time
         absl::btree absl::flat_hash_map absl::flat_hash_set absl::int128 absl::span
         absl::inlined_vector)
@@ -38,7 +40,8 @@ foreach(target absl::status absl::statusor absl::strings absl::str_format absl::
   endif()
 endforeach()
 
-# Several sources at a time build in a fraction of the time, for each includes the same large headers.
+# Compiles several sources together, which is much faster because they include the same large
+# headers.
 function(lapwing_compile_together target)
   if(LAPWING_UNITY_BATCH EQUAL 0)
     return()
@@ -46,7 +49,7 @@ function(lapwing_compile_together target)
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${LAPWING_UNITY_BATCH})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc takes the sources for headers, and warns of types that a header should not use.
+    # gcc treats the sources as headers, and warns about types that a header should not use.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
@@ -56,32 +59,31 @@ function(lapwing_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC lapwing_flags ${arg_DEPENDS})
-  # A user may put the archive into a shared library.
+  # Users may link the archive into a shared library.
   set_target_properties(${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   lapwing_compile_together(${name})
 endfunction()
 
-# The tier says when deploy/test.sh runs a test; a target tests_<tier> builds what its tests run.
-#   default  always: every behaviour once, in minutes
-#   ci       with --ci, before a change lands: what needs real data, a package registry, or longer
+# The tier determines when deploy/test.sh runs a test. A target tests_<tier> builds its programs.
+#   default  always: each behaviour once; takes minutes
+#   ci       with --ci, before a merge: needs real data, a package registry, or more time
 #   long     with --long
-# Labels say what else it is run under; a target tests_<label> builds each group alone.
+# Labels add further runs. A target tests_<label> builds each group.
 #   unit     address and undefined-behaviour sanitizers; every lapwing_test without `slow` has it
 #   threads  several threads on shared words: also gcc's thread sanitizer
 #   oracle   the torn-read oracle: also clang's thread sanitizer
 #   slow     too slow under any sanitizer
-# Scripts have labels as well: `house` for the house rules, `registry` for what needs a package
-# registry.
-# A check that cannot run here prints a line `SKIPPED: reason` (testing/skip.h); a program of which
-# nothing is left exits with 77.
+# Labels of scripts: `house` for the lint rules, `registry` for tests that need a package registry.
+# A check that cannot run prints a line `SKIPPED: reason` (testing/skip.h). A program without any
+# other check exits with 77.
 set(LAPWING_TEST_LABELS unit threads oracle slow)
 set(LAPWING_TEST_TIERS default ci long)
 foreach(group IN LISTS LAPWING_TEST_LABELS LAPWING_TEST_TIERS)
   add_custom_target(tests_${group})
 endforeach()
 
-# What both kinds of test have in common. The rest of the arguments: the labels.
+# Registers a test of either kind. The remaining arguments are labels.
 function(lapwing_register_test name tier timeout)
   if(NOT tier IN_LIST LAPWING_TEST_TIERS)
     message(FATAL_ERROR "${name}: TIER ${tier} is not one of ${LAPWING_TEST_TIERS}")
@@ -96,8 +98,8 @@ endfunction()
 # lapwing_test(NAME TIER tier SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l]
 #              [TIMEOUT seconds] [ALONE])
 # One Catch2 program and one ctest entry. A ctest timeout only ends a hang; no test measures time.
-# ALONE: two processes that spin for each other; beside another test they would take far longer, or
-# never get as far as sleeping.
+# ALONE: the test has two processes that spin for each other. Next to another test they would take
+# far longer, or never sleep.
 function(lapwing_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
@@ -110,7 +112,8 @@ function(lapwing_test name)
   target_link_libraries(${name} PRIVATE lapwing_catch_main ${arg_DEPENDS})
   lapwing_compile_together(${name})
   if(LAPWING_BUILD_FUZZERS)
-    # The fuzzer watches what is tested; without its counters a test compiles in a fifth less time.
+    # The fuzzer observes only the tested code. Without its counters a test compiles in 4/5 of
+    # the time.
     target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
   endif()
   add_test(NAME ${name} COMMAND ${name} --order rand)
@@ -129,8 +132,8 @@ endfunction()
 
 # lapwing_script_test(NAME TIER tier COMMAND program argument... [PROGRAMS lapwing ...] [LABELS l]
 #                     [TIMEOUT seconds])
-# One ctest entry for a script, run from the source tree. PROGRAMS are the targets that it runs: it
-# finds them below LAPWING_BUILD_DIR, and the program `lapwing` as LAPWING_BIN.
+# One ctest entry for a script, run from the source tree. PROGRAMS are the targets that the script
+# runs. It finds them below LAPWING_BUILD_DIR, and the program `lapwing` as LAPWING_BIN.
 function(lapwing_script_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()

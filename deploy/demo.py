@@ -1,4 +1,4 @@
-"""One publisher, its subscribers, and everything that goes wrong in a trading day.
+"""Runs a publisher, its subscribers, and the failures of a bad trading day.
 
 Called by demo.sh: demo.py LAPWING [FILE.dbn.zst].
 """
@@ -12,15 +12,15 @@ import time
 
 from demo_processes import Processes
 
-RUN_SECONDS = 16         # how long the feed is stretched over
+RUN_SECONDS = 16         # duration of the feed
 SYNTHETIC_RECORDS = 2_000_000
 CAPACITY = 4096          # slots: small, so that a stopped subscriber is lapped
-CAPACITY_SLOW = 1024     # of a feed that takes longer than a second for that; no ring is smaller
-HANG_SECONDS = 300       # only ends a hang; waiting takes as long as the machine needs
+CAPACITY_SLOW = 1024     # for feeds too slow to lap it in a second; the minimum
+HANG_SECONDS = 300       # only ends a hang
 
 
 class Demo(Processes):
-    """The bus and who is on it."""
+    """The bus and its publisher and subscribers."""
 
     def __init__(self, lapwing, feed):
         super().__init__(lapwing, "lapwing-demo-")
@@ -39,15 +39,15 @@ class Demo(Processes):
 
     @staticmethod
     def count_records(feed):
-        """How many records the feed has, if all are of one size: enough to choose a pace."""
+        """The number of records if all have one size: accurate enough to choose a pace."""
         unpack = ["zstd", "-dcq", feed] if feed.endswith(".zst") else ["cat", feed]
         with subprocess.Popen(unpack, stdout=subprocess.PIPE) as unpacked:
             start = unpacked.stdout.read(1 << 20)
             total = len(start)
             while block := unpacked.stdout.read(1 << 20):
                 total += len(block)
-        # DBN: magic and version, the metadata's length, the metadata; a record's first byte is its
-        # length in words of four bytes. What is no DBN is left to `lapwing publish` to refuse.
+        # DBN: magic and version, length of the metadata, metadata. The first byte of a record is
+        # its length in 4-byte words. `lapwing publish` refuses other formats.
         records_begin = 8 + int.from_bytes(start[4:8], "little")
         size = 4 * start[records_begin] if records_begin < len(start) else 0
         return (total - records_begin) // size if size else 0
@@ -77,25 +77,25 @@ class Demo(Processes):
             return 0
         if info["ring"]:
             return info["ring"]["head"]
-        # The feed has ended already: what the sessions hold.
+        # The feed has ended: use the sessions.
         return max((session.get("last", 0) for session in info["sessions"]), default=0)
 
     def until(self, what, condition):
         deadline = time.monotonic() + HANG_SECONDS
         while not condition():
-            refused = (self.running[0].poll() or 0) > 0  # the publisher; killed, it is negative
+            refused = (self.running[0].poll() or 0) > 0  # the publisher; negative after a kill
             if refused or time.monotonic() > deadline:
                 raise RuntimeError(f"waited in vain for {what}; the publisher said:\n"
                                    + self.errors("publisher-1"))
             time.sleep(0.05)
 
     def schema(self):
-        """Of the records, once the publisher has made the bus."""
+        """The schema of the records. Waits until the publisher has created the bus."""
         self.until("the publisher to begin", self.info)
         return self.info()["schema"]
 
     def until_share(self, share):
-        """Waits until that share of the feed is published."""
+        """Waits until this share of the feed has been published."""
         self.until(f"{share:.0%} of the feed to be published",
                    lambda: self.head() >= self.expected * share)
 
@@ -105,7 +105,7 @@ class Demo(Processes):
 
 
 class CrashLoop(threading.Thread):
-    """A process that is killed with SIGKILL again and again, and goes on where it was."""
+    """Kills a process with SIGKILL repeatedly and restarts it."""
 
     def __init__(self, demo, name, *arguments):
         super().__init__(daemon=True)
@@ -113,7 +113,7 @@ class CrashLoop(threading.Thread):
         self.name = name
         self.arguments = arguments
         self.kills = 0
-        self.calm = threading.Event()  # set: no more kills
+        self.calm = threading.Event()  # set to stop killing
         self.code = None
 
     def run(self):
@@ -130,12 +130,12 @@ class CrashLoop(threading.Thread):
                 self.code = process.returncode
 
     def settle(self):
-        """No more kills; waits until the last one has come to its end."""
+        """Stops killing and waits until the last process has ended."""
         self.calm.set()
         self.join(HANG_SECONDS)
 
     def complaint(self):
-        """What is wrong with how it went, or nothing."""
+        """Messages about failures; empty if there are none."""
         if self.kills and self.code == 0:
             return []
         return [f"the {self.name} was killed {self.kills} times and ended with {self.code}: "
@@ -143,10 +143,10 @@ class CrashLoop(threading.Thread):
 
 
 class Strategies:
-    """Two that keep the order book of the feed: one was there all day, one crashes and restarts.
+    """Two strategies with order books of the feed: one runs all day, one crashes and restarts.
 
-    A checkpointer, which is killed in a loop itself, keeps the state that the second begins with.
-    Only a feed of market by order has books to keep.
+    A checkpointer, which is also killed repeatedly, provides the state from which the second one
+    starts. Order books need a feed of market by order.
     """
 
     def __init__(self, demo):
@@ -172,7 +172,7 @@ class Strategies:
                       "writes those is killed all the time, too")
 
     def judge(self):
-        """Prints how it went; returns what is wrong with it."""
+        """Prints the results and returns messages about failures."""
         whole = self.demo.summary("strategy")
         restarted = self.demo.summary("strategy that crashed")
         kept = self.demo.summary(f"checkpointer-{self.checkpointer.kills}")
@@ -182,7 +182,7 @@ class Strategies:
               f"times; its state as of {kept['as_of']:,}: {kept['digest']}")
         print(f"  order books: of the strategy that was never down, as of {whole['sequence']:,}: "
               f"{whole['digest']}")
-        # None where the venue's first event, such as its snapshot, was not over by then.
+        # None if the venue's first event, such as its snapshot, had not ended by then.
         as_of = restarted.get("state_as_of")
         print("               of the one that began anew "
               + (f"as of {as_of:,}" if as_of else "from the start, there was no checkpoint yet,")
@@ -194,7 +194,7 @@ class Strategies:
 
 
 def live_through_it(demo):
-    """The day itself. Returns the names of the subscribers, the recorder and the strategies."""
+    """Runs the day. Returns the names of the subscribers, the recorder and the strategies."""
     print(f"\nA feed of about {demo.expected:,} records over {RUN_SECONDS} s, "
           f"on a ring of {demo.capacity:,} slots\n")
     publisher = demo.publish("publisher-1", "--await", "4")
@@ -238,7 +238,7 @@ def live_through_it(demo):
 
 
 def read_back(demo):
-    """Publishes the crashing recorder's file on a bus of its own and follows it: its digest."""
+    """Publishes the crashing recorder's file on a bus of its own; returns its digest."""
     bus = str(demo.folder / "read-back")
     reader = demo.tail("recording", bus=bus)
     publisher = demo.start("publisher-3", "publish", "--source", f"dbn:{demo.recording}",
@@ -268,7 +268,7 @@ def print_table(rows):
 
 
 def judge(demo, rows, recorder, strategies):
-    """Prints the verdict; True if all agree and the events that were to happen did."""
+    """Prints the verdict. True if all digests agree and all intended events happened."""
     publisher = demo.summary("publisher-2")
     records = publisher["last"]
     wrong = []

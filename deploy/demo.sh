@@ -1,10 +1,11 @@
 #!/bin/bash
-# The demonstration: sets up, builds, and lets a publisher and its subscribers have a bad day.
+# The demonstration: sets up, builds, and runs a publisher and its subscribers through a bad day.
 #
 #   deploy/demo.sh                     with a synthetic order flow
 #   deploy/demo.sh es.mbo.dbn.zst      with a real feed, DBN (MBO, trades or MBP-1), raw or zstd
 #
-# Ends with 0 only if every subscriber saw the same records. Under a minute after the build.
+# Exits with 0 only if every subscriber received the same records. Takes less than a minute after
+# the build.
 set -euo pipefail
 
 usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }

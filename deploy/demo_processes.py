@@ -1,4 +1,4 @@
-"""The processes of a demonstration, and the folder they work in."""
+"""The processes of a demonstration and their working folder."""
 
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import tempfile
 
 
 class Processes:
-    """Every process is started here, and ended by its own id."""
+    """Starts all processes, and ends each by its id."""
 
     def __init__(self, lapwing, prefix):
         self.lapwing = lapwing
@@ -16,7 +16,7 @@ class Processes:
         self.running = []
 
     def start(self, name, *arguments, stdout=None):
-        """`lapwing ARGUMENT …`; its output goes to files of that name, or to `stdout`."""
+        """Runs `lapwing ARGUMENT …`. The output goes to files with that name, or to `stdout`."""
         with open(self.folder / f"{name}.out", "wb") as out, open(self.folder / f"{name}.err", "wb") as err:
             process = subprocess.Popen([self.lapwing, *map(str, arguments)], stdin=subprocess.DEVNULL,
                                        stdout=out if stdout is None else stdout, stderr=err)

@@ -1,4 +1,4 @@
-"""Two buses, six subscribers, one of them too slow and one stopped, and what an operator sees of them.
+"""Shows an operator two buses and six subscribers, one of which is too slow and one is stopped.
 
 Called by operate_demo.sh: operate_demo.py LAPWING [--once] [FILE.dbn.zst [FILE.dbn.zst]].
 """
@@ -12,21 +12,21 @@ import time
 from demo_processes import Processes
 
 SYNTHETIC = ("synthetic:records=2000000,seed=1", "synthetic:records=2000000,seed=2")
-RATES = (20_000, 4_000)     # records a second
+RATES = (20_000, 4_000)     # records per second
 NAMES = ("futures", "equities")
-SLOW_BYTES = 4096           # that the slow one's reader takes at a time
+SLOW_BYTES = 4096           # bytes per read of the slow subscriber
 SLOW_PAUSE_SECONDS = 0.05
 HANG_SECONDS = 60           # only ends a hang
 
 
 def read_slowly(pipe):
-    """What the slow subscriber writes to: so it falls behind."""
+    """Reads the output of the slow subscriber slowly, so that it falls behind."""
     while pipe.read(SLOW_BYTES):
         time.sleep(SLOW_PAUSE_SECONDS)
 
 
 class Desk(Processes):
-    """The two buses, and who is on them."""
+    """The two buses and their processes."""
 
     def __init__(self, lapwing, feeds):
         super().__init__(lapwing, "lapwing-operate-")
@@ -67,7 +67,7 @@ class Desk(Processes):
                    for text in counts for line in text.splitlines())
 
     def serve(self):
-        """The line with its address and token."""
+        """The line with the address and token of the page."""
         expected = [option for name in NAMES for option in ("--bus", self.bus(name))]
         self.start("serve", "serve", *expected, "--listen", "127.0.0.1:0", "--expect", "futures:strategy")
         self.until("the server", lambda: self.output("serve").endswith("\n"), "serve")
@@ -95,7 +95,7 @@ def main():
         print(desk.serve(), flush=True)
         if not once:
             input("Open it in a browser, then press Enter for `lapwing top` (2: subscribers, q: quit). ")
-        time.sleep(2)  # for the slow one to fall behind
+        time.sleep(2)  # until the slow one is behind
         return desk.top(once)
     except (EOFError, KeyboardInterrupt):
         return 0

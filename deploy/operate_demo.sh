@@ -1,12 +1,13 @@
 #!/bin/bash
-# What an operator sees: sets up, builds, and starts two buses with six subscribers, of which one is
-# too slow and one is stopped; then `lapwing serve`, whose address it prints, and `lapwing top`.
+# Shows the operator's view: sets up, builds, and starts two buses with six subscribers, of which
+# one is too slow and one is stopped. Then starts `lapwing serve`, prints its address, and runs
+# `lapwing top`.
 #
 #   deploy/operate_demo.sh                         with two synthetic order flows
 #   deploy/operate_demo.sh A.dbn.zst [B.dbn.zst]   with real feeds, DBN, raw or zstd
-#   deploy/operate_demo.sh --once …                one reading of `lapwing top`, then it ends
+#   deploy/operate_demo.sh --once …                prints `lapwing top` once and ends
 #
-# Ends with `q` in `lapwing top`, or with Ctrl-C. Nothing stays behind.
+# Press `q` in `lapwing top`, or Ctrl-C, to end it. No files or processes remain.
 set -euo pipefail
 
 usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# Makes a bare Debian 12 (or newer) ready to build and test Lapwing, with packages from apt alone.
+# Installs everything needed to build and test Lapwing on a bare Debian 12 or newer, with apt only.
 #
-# Runs as root, or as a user who may use sudo. Never asks a question (sudo may want its
-# password on a terminal). Running it again is quick: when
-# every package is there it neither touches apt nor needs the network.
+# Run it as root, or as a user who may use sudo, which may ask for a password. It asks no questions.
+# If every package is installed, it uses neither apt nor the network.
 #
 # Exit: 0 ready, 1 a package could not be installed, 2 an unknown system or wrong usage.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/apt.sh"
 
-# What each is for stands beside it.
+# Each package has its purpose beside it.
 packages=(
   build-essential cmake ninja-build ccache pkg-config  # the build
   clang-19 libclang-rt-19-dev                          # the second compiler and its sanitizers
-  clang-format-19                                      # the house rule on formatting
+  clang-format-19                                      # code formatting, checked by lint
   clang-tidy-19 shellcheck                             # tools/check
   libabsl-dev libboost-dev                             # statuses and strings; mapped memory
   liburing-dev                                         # the publisher's file thread
@@ -22,21 +21,21 @@ packages=(
   libtomlplusplus-dev                                  # --config
   tzdata                                               # record --time-zone
   libsystemd-dev                                       # systemd's READY and watchdog
-  libncurses-dev                                       # `lapwing top`
+  libncurses-dev                                       # lapwing top
   libssl-dev prometheus-cpp-dev                        # `lapwing serve`: TLS, metrics
   libjs-dygraphs                                       # the charts of its page
   librocksdb-dev                                       # checkpoints
   catch2 libbenchmark-dev                              # tests and benchmarks
-  fio                                                  # the floor of sustained publishing
+  fio                                                  # lower bound of sustained publishing
   doxygen                                              # the reference of the public headers
-  abigail-tools                                        # the C interface compared with what it was
-  mandoc zsh fish                                      # manual pages and completions, checked
-  valgrind                                             # instructions of a publish, counted
-  python3-matplotlib                                   # the pictures of a benchmark's report
-  python3 python3-venv ca-certificates                 # house rules; tests that need a registry
-  python3-pexpect python3-pyte                         # `lapwing top` in a terminal, tested
-  systemd                                              # the units, checked
-  e2fsprogs util-linux mount                           # tests that cut the power of a loop device
+  abigail-tools                                        # ABI comparison of the C interface
+  mandoc zsh fish                                      # checks of manual pages and completions
+  valgrind                                             # counts of instructions per publish
+  python3-matplotlib                                   # pictures of benchmark reports
+  python3 python3-venv ca-certificates                 # lint rules; tests that need a registry
+  python3-pexpect python3-pyte                         # tests of `lapwing top` in a terminal
+  systemd                                              # checks of the units
+  e2fsprogs util-linux mount                           # tests of power cuts on a loop device
 )
 
 take_no_arguments "$@"
@@ -44,7 +43,7 @@ missing=()
 for package in "${packages[@]}"; do
   installed "$package" || missing+=("$package")
 done
-# The memory-model tests need a Rust compiler; one that a user installed another way is as good.
+# The memory-model tests need a Rust compiler, which may be installed in any way.
 need_cargo=false
 has cargo || need_cargo=true
 
@@ -55,8 +54,8 @@ fi
 
 begin_to_install "${missing[*]}$($need_cargo && printf ' cargo (Rust 1.70 or newer)')"
 if $need_cargo; then
-  # Debian 12's `cargo` is too old for what the tests depend on; its `cargo-web`, kept for the
-  # browsers, is current.
+  # Debian 12's `cargo` is too old for the dependencies of the tests. Its `cargo-web`, maintained
+  # for the browsers, is recent enough.
   if apt-cache show cargo-web >/dev/null 2>&1; then missing+=(cargo-web); else missing+=(cargo); fi
 fi
 install_packages "${missing[@]}"

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Builds and tests, in three tiers:
 #
-#   deploy/test.sh          every behaviour once, in minutes: the house rules, a release build of
-#                           what is tested, its tests
-#   deploy/test.sh --ci     before a change lands, 40 minutes: more repetitions, real data,
+#   deploy/test.sh          each behaviour once, in minutes: the lint rules, a release build of
+#                           the tested programs, their tests
+#   deploy/test.sh --ci     before a merge, 40 minutes: more repetitions, real data,
 #                           sanitizers, fuzzing, memory models, other programs' readers, lint
-#   deploy/test.sh --long   all of it for hours, with seeds drawn: kills, joins, power cuts,
+#   deploy/test.sh --long   everything for hours, with random seeds: kills, joins, power cuts,
 #                           torture, fuzzing, a hostile operator, large states, more builds
 #
 #   deploy/test.sh --stages=NAME   only these stages, with the repetitions of the first tier: house,
 #                           default, clang, sanitizer or model
 #
-# LAPWING_TEST_DATA           directory of real feed files; --ci and --long insist on it
+# LAPWING_TEST_DATA           directory of real feed files; required by --ci and --long
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
-# LAPWING_TEST_SEED           of everything drawn; 1 if not set, with --long a random number
+# LAPWING_TEST_SEED           seed of all random choices; default 1, with --long random
 #
 # Ends with a table of the stages and one line `N passed, M failed, K skipped`.
 # Exit: 0 nothing failed, 1 something failed or a stage ran no test, 2 wrong usage.
@@ -33,10 +33,10 @@ for argument in "$@"; do
   esac
 done
 
-# repeat VARIABLE DEFAULT CI LONG: how often, or for how many seconds, a test repeats what it does
-# at random moments; a variable that is set already is kept.
+# repeat VARIABLE DEFAULT CI LONG: sets how often, or for how many seconds, a test repeats actions
+# at random moments. A variable that is already set is kept.
 repeat() {
-  # shellcheck disable=SC2034 # one of them is read by the name of the tier
+  # one of them is selected by the name of the tier
   local default=$2 ci=$3 long=$4
   export "$1=${!1:-${!tier}}"
 }
@@ -90,10 +90,10 @@ jobs=$(nproc)
 passed=0 failed=0 skipped=0
 table=()
 notes=()
-failures=()  # the end of what failed: it may stand far up, or be cut off where this is kept
+failures=()  # the end of each failure's output, repeated at the end of the run
 
-# finish NAME SECONDS STATUS TALLY: books one stage. TALLY is what tally.py printed, or "none" for
-# a stage that only builds.
+# finish NAME SECONDS STATUS TALLY: records one stage. TALLY is the output of tally.py, or "none"
+# for a stage that only builds.
 finish() {
   local name=$1 seconds=$2 status=$3 tally=$4 counts='' outcome=ok
   if [[ $tally != none ]]; then
@@ -122,7 +122,7 @@ finish() {
   table+=("$(printf '%-34s %4d s  %-8s %s' "$name" "$seconds" "$outcome" "$counts")")
 }
 
-# logged NAME COMMAND…: runs a command, shows its output and keeps it in $log.
+# logged NAME COMMAND…: runs a command, and copies its output to $log.
 logged() {
   log=$logs/${1//[^a-z0-9]/-}.log
   shift
@@ -130,7 +130,7 @@ logged() {
   return "${PIPESTATUS[0]}"
 }
 
-# keep_end NAME: of $log, for the end of the run.
+# keep_end NAME: stores the end of $log for the end of the run.
 keep_end() {
   failures+=("--- $1" "$(tail -n 40 "$log")")
 }
@@ -155,7 +155,7 @@ build() {
 run_ctest() {
   local name=$1 preset=$2 start=$SECONDS status=0 report=$logs/${1//[^a-z0-9]/-}.xml
   local at_once=$jobs
-  # Without sanitizers tests wait more than they compute.
+  # Without sanitizers tests mostly wait.
   [[ $preset == release || $preset == clang ]] && at_once=$((jobs * 3))
   shift 2
   printf '\n=== %s\n' "$name"
@@ -167,7 +167,7 @@ run_ctest() {
   finish "$name" $((SECONDS - start)) $status "$(python3 tools/tally.py junit "$report")"
 }
 
-# run_script NAME COMMAND…: a test that is a script; 77 means that it could not run here.
+# run_script NAME COMMAND…: runs a test script. Exit code 77 means that it could not run here.
 run_script() {
   local name=$1 start=$SECONDS status=0
   shift
@@ -206,7 +206,7 @@ ci_stages() {
   run_script 'format, lint, types' tools/check "${check[@]}" --lint
   run_ctest 'release: tests' release -L "$tiers_so_far" -LE '^(house|registry)$'
   run_script 'release: instructions a record' bench/instructions.sh --check build/release
-  # A change is held against the same attacks as the one before; new ones are found in the long run.
+  # Use the same attacks for every change. Long runs find new ones.
   local hostile_seed=(--seed 1)
   [[ $tier == long ]] && hostile_seed=()
   LAPWING_BIN=$PWD/build/release/lapwing run_script 'hostile operator' \
@@ -216,7 +216,7 @@ ci_stages() {
   run_ctest 'conformance: databento-dbn, order book' release -L "$tiers_so_far" -L '^registry$'
 }
 
-# They look for other faults than repetition finds, slowly.
+# They find other faults than repetition does, but are slow.
 sanitizer_stages() {
   [[ $tier == long ]] || local -x LAPWING_JOINS=50 LAPWING_CHANNEL_STRIDE=61 \
     LAPWING_CHANNEL_OPERATIONS=100000 LAPWING_BOOK_OPERATIONS=100000 LAPWING_FOLD_STREAMS=100 \

@@ -1,5 +1,5 @@
-// Batches: many small messages become visible together and are read together, which costs one
-// wake-up and one look instead of many.
+// Batches: many small messages become visible together and are read together, with one wake-up and
+// one poll instead of many.
 //
 //   batches receive /tmp/ticks.sock &
 //   batches send /tmp/ticks.sock
@@ -35,7 +35,7 @@ int receive(const std::string& path) {
   std::array<lapwing::Message, 256> messages;
   std::uint64_t expected = 0;
   for (;;) {
-    // As many as are there, at least one.
+    // Borrows all available messages, at least one.
     const lapwing::Result<std::size_t> batch = consumer->peek_batch(messages);
     if (batch.error() == lapwing::Errc::kClosed) break;
     if (!batch.ok()) return fail(consumer->status());
@@ -44,8 +44,8 @@ int receive(const std::string& path) {
       std::memcpy(&tick, message.payload.data(), sizeof tick);
       if (tick != expected++) std::cerr << "batches: tick " << tick << " is out of order\n";
     }
-    // All that was borrowed. release(messages, n) gives back the first n only, for who wants the
-    // producer to go on while the others are still in use.
+    // Releases all borrowed messages. release(messages, n) releases only the first n, so that the
+    // producer can continue while the others are in use.
     if (!consumer->release().ok()) return fail(consumer->status());
   }
   std::cout << expected << " ticks in order\n";
@@ -61,11 +61,11 @@ int send(const std::string& path) {
       const auto claim = producer->claim(sizeof tick);
       if (!claim.ok()) return fail(producer->status());
       std::memcpy(claim->data(), &tick, sizeof tick);
-      // A message, but one that the consumer does not see yet. If the channel is full, the next
-      // claim shows what is staged before it waits, so no batch is too large.
+      // Adds a message that the consumer does not see yet. If the channel is full, the next claim
+      // commits the staged messages before it waits, so a batch cannot be too large.
       if (!producer->stage(sizeof tick, kTick).ok()) return fail(producer->status());
     }
-    // Now all of them at once.
+    // Makes all of them visible together.
     if (!producer->commit_staged().ok()) return fail(producer->status());
   }
   producer->close();

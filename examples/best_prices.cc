@@ -1,5 +1,5 @@
-// A strategy that keeps a book: the best bid and ask after every event of the venue, and nothing
-// while the book cannot be believed.
+// A strategy that maintains a book: it prints the best bid and ask after every event of the venue,
+// but not while the book is incomplete.
 //
 //   lapwing publish --bus /tmp/es --source synthetic:records=100000 --linger 5s &
 //   best_prices /tmp/es 60000 1
@@ -13,9 +13,9 @@
 
 namespace {
 
-// What a strategy looks at, and whether it differs from last time.
+// The best prices. The strategy acts when they change.
 struct Touch {
-  std::int64_t bid = 0;  // 1e-9 units; 0: nobody bids
+  std::int64_t bid = 0;  // 1e-9 units; 0: no bids
   std::int64_t ask = 0;
   friend bool operator==(const Touch&, const Touch&) = default;
 };
@@ -32,7 +32,7 @@ int fail(const absl::Status& status) {
 }
 
 int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instrument_id) {
-  // The state of the newest checkpoint, then every record after it.
+  // Starts with the state of the newest checkpoint, followed by every later record.
   auto subscriber = lapwing::Subscriber::open({.directory = bus,
                                                .name = "best_prices",
                                                .start = lapwing::Start::snapshot("orders"),
@@ -44,7 +44,7 @@ int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instru
   for (;;) {
     const auto item = subscriber->next();
     if (!item.ok()) return fail(subscriber->status());
-    // Records, losses, a snapshot: it knows what to do.
+    // Handles records, losses and snapshots.
     if (!books.take(*item)) {
       std::cerr << "best_prices: the bus carries " << subscriber->schema() << ", no orders\n";
       return 1;
@@ -52,7 +52,7 @@ int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instru
     if (item->is(lapwing::EventKind::kClosed)) break;
     if (item->kind != lapwing::ItemKind::kRecord) continue;
     const lapwing::OrderBook* const book = books.find_book(publisher_id, instrument_id);
-    // Within an event the book is halfway between two states that the venue was ever in.
+    // Within an event the book is in a state that the venue never showed.
     if (book == nullptr || !book->settled() || book->stale()) continue;
     const Touch now = touch_of(*book);
     if (now == last) continue;

@@ -1,5 +1,5 @@
-// Calls: requests with replies, over a Duplex. The client has several under way at once, each with
-// a deadline; the server answers in the order it likes, and refuses what it cannot do.
+// Calls: requests with replies, over a Duplex. The client has several calls in progress, each with
+// a deadline. The server replies in any order, and refuses invalid requests.
 //
 //   calls serve /tmp/roots.sock &
 //   calls ask /tmp/roots.sock
@@ -17,9 +17,9 @@
 
 namespace {
 
-constexpr std::uint32_t kSquareRoot = 1;  // the types of requests and replies are the user's
+constexpr std::uint32_t kSquareRoot = 1;  // the program defines the types of requests and replies
 constexpr std::uint32_t kResult = 2;
-constexpr std::uint32_t kNoSuchRoot = 33;  // and so are the codes of errors
+constexpr std::uint32_t kNoSuchRoot = 33;  // and the error codes
 
 int fail(const absl::Status& status) {
   std::cerr << "calls: " << status.message() << '\n';
@@ -51,7 +51,8 @@ int serve(const std::string& path) {
   auto duplex = lapwing::Duplex::accept(*listener, {}, lapwing::Deadline::never());
   if (!duplex.ok()) return fail(duplex.status());
   for (;;) {
-    // The next call, or one-way message. Its payload is ours until the next next().
+    // Receives the next call or one-way message. Its payload is valid until the next call of
+    // next().
     const lapwing::Result<lapwing::Incoming> incoming = duplex->next();
     if (incoming.error() == lapwing::Errc::kClosed) return 0;
     if (!incoming.ok()) return fail(duplex->status());
@@ -59,15 +60,15 @@ int serve(const std::string& path) {
       std::cout << "told: " << text_of(incoming->payload) << std::endl;
       continue;
     }
-    // A reply may be sent at any time, and in any order; here it is sent at once.
+    // A reply may be sent at any time and in any order. Here it is sent immediately.
     const lapwing::Result<> replied = answer(*duplex, *incoming);
     if (replied.error() == lapwing::Errc::kClosed) return 0;
     if (!replied.ok()) return fail(duplex->status());
   }
 }
 
-// How a call ends is a value: a reply, an error of the server's, a deadline. False: the server is
-// gone, and with it every call that is under way.
+// A call ends with a value: a reply, an error from the server, or a missed deadline. Returns false
+// if the server has ended, which ends all calls in progress.
 bool print(double number, const lapwing::Result<lapwing::Reply>& reply) {
   std::cout << "root of " << number << ": ";
   if (reply.error() == lapwing::Errc::kTimedOut) {
@@ -87,13 +88,13 @@ int ask(const std::string& path) {
   auto duplex = lapwing::Duplex::connect(path, {}, std::chrono::seconds(10));
   if (!duplex.ok()) return fail(duplex.status());
 
-  // One call, and its reply.
+  // One call and its reply.
   const double two = 2;
   const lapwing::Result<lapwing::Reply> reply =
       duplex->call(std::as_bytes(std::span(&two, 1)), kSquareRoot, std::chrono::seconds(1));
   if (!print(two, reply)) return fail(duplex->status());
 
-  // Several under way at once; whichever ends first is taken first.
+  // Several calls in progress. They are handled in the order in which they end.
   std::map<lapwing::CallId, double> asked;
   for (const double number : {4.0, 9.0, -1.0}) {
     const lapwing::Result<lapwing::CallId> started =
@@ -108,7 +109,7 @@ int ask(const std::string& path) {
     if (!print(number, next)) return fail(duplex->status());
   }
 
-  // Nobody answers this one.
+  // A one-way message has no reply.
   const std::string text = "goodbye";
   if (!duplex->send(std::as_bytes(std::span(text)), 0).ok()) return fail(duplex->status());
   duplex->close();

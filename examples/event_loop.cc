@@ -1,6 +1,5 @@
-// Channels in an event loop, beside other descriptors: here a timer. Every producer that connects
-// is served at once, however many there are. While nothing happens, the process sleeps in poll()
-// and uses no processor.
+// Channels in an event loop with other descriptors, here a timer. Any number of producers are
+// served at the same time. While idle, the process sleeps in poll() and uses no processor time.
 //
 //   event_loop /tmp/lines.sock &
 //   seq 100 | lapwing pipe --connect /tmp/lines.sock --messages lines
@@ -24,7 +23,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// A descriptor that ticks; -1: there is none. It lives as long as the process.
+// Returns a periodic timer, or -1 on failure. It lives as long as the process.
 int make_timer() {
   const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   const itimerspec every_100_ms = {{0, 100'000'000}, {0, 100'000'000}};
@@ -32,7 +31,7 @@ int make_timer() {
   return timer;
 }
 
-constexpr int kMessagesPerTurn = 1000;  // of one producer, before the next one has its turn
+constexpr int kMessagesPerTurn = 1000;  // per producer, so that every producer gets its turn
 
 struct Totals {
   std::uint64_t messages = 0;
@@ -41,7 +40,7 @@ struct Totals {
   std::uint64_t producers = 0;
 };
 
-// What is there. False: this producer has ended.
+// Reads the available messages. Returns false if this producer has ended.
 bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
   for (int i = 0; i < kMessagesPerTurn; ++i) {
     const lapwing::Result<lapwing::Message> message = consumer.try_peek();
@@ -59,7 +58,7 @@ bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
   return true;
 }
 
-// Whoever has connected and said hello. kWouldBlock: nobody else can be served now.
+// Accepts all waiting producers. Returns kWouldBlock when there are no more.
 absl::Status accept_all(lapwing::ChannelListener& listener,
                         std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
   for (;;) {
@@ -70,14 +69,14 @@ absl::Status accept_all(lapwing::ChannelListener& listener,
   }
 }
 
-// Sleeps until there is something to do for the listener, the timer or one of the consumers.
-// Returns whether there is for the listener.
+// Sleeps until the listener, the timer or a consumer is ready. Returns true if the listener is
+// ready.
 bool sleep(const lapwing::ChannelListener& listener, int timer,
            std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
   std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}, {timer, POLLIN, 0}};
-  // Says that this side is about to sleep, and looks once more. False: something came in between,
-  // so there is nothing to sleep for. Without this call the descriptor stays silent, because the
-  // producer makes no system call for a consumer that is awake.
+  // arm() announces that this side is about to sleep, and checks for messages once more. It returns
+  // false if one has arrived, so there is no need to sleep. Without this call the descriptor never
+  // becomes readable, because a producer makes no system call for a consumer that is awake.
   bool sleeps = true;
   for (lapwing::ChannelConsumer& consumer : consumers) {
     sleeps = consumer.arm() && sleeps;

@@ -1,9 +1,9 @@
-// An order gateway for many clients in one thread, and a client of it. Orders and cancels are calls;
-// a fill is a one-way message. Kill either at any time: a client connects again, and sends again
-// what is not settled, since the gateway forgets the orders of a client that has gone.
+// An order gateway for many clients in one thread, and a client. Orders and cancels are calls, a
+// fill is a one-way message. Either side can be killed at any time: the client reconnects and sends
+// all unsettled orders again, because the gateway forgets the orders of a disconnected client.
 //
 //   gateway serve /tmp/gateway.sock &
-//   gateway trade /tmp/gateway.sock 1000          as many of these at a time as you like
+//   gateway trade /tmp/gateway.sock 1000          run any number of these at the same time
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,7 @@ struct Order {
   std::int64_t price;
 };
 using Orders = std::set<std::uint64_t>;
-constexpr std::uint32_t kNoSuchOrder = 1;  // the code of an error
+constexpr std::uint32_t kNoSuchOrder = 1;  // an error code
 constexpr std::chrono::seconds kPatience{10};
 
 int fail(const absl::Status& status) {
@@ -32,7 +32,7 @@ int fail(const absl::Status& status) {
   return 1;
 }
 
-// This market fills all orders at once, but for every third, which rests until it is cancelled.
+// This market fills orders at once, except every third one, which rests until it is cancelled.
 bool rests(const Order& order) {
   return order.number % 3 == 0;
 }
@@ -60,14 +60,14 @@ int serve(const std::string& path) {
   for (;;) {
     const lapwing::Result<lapwing::ServerEvent> event = server->wait();
     if (!event.ok()) {
-      fail(server->status());  // to accept one client; the others are served
+      fail(server->status());  // could not accept a client; others are still served
     } else if (event->kind == lapwing::ServerEvent::Kind::kGone) {
       std::cout << "client " << event->client << ": " << lapwing::name_of(event->why) << std::endl;
       resting.erase(event->client);
     } else if (event->kind == lapwing::ServerEvent::Kind::kMessage &&
                answer(*server, *event, resting[event->client]) == lapwing::Errc::kWouldBlock) {
-      // It leaves more untaken than its channel holds. Another gateway would keep what it owes to
-      // the client, and send it at the event kRoom.
+      // The client does not read its messages, and its channel is full. Another gateway would queue
+      // them, and send them at the event kRoom.
       if (server->drop(event->client).ok()) resting.erase(event->client);
     }
   }
@@ -78,8 +78,8 @@ struct Account {
   Orders open;
   std::uint64_t filled = 0;
   std::uint64_t cancelled = 0;
-  std::uint64_t in_doubt = 0;  // calls that broke, and may have been carried out
-  std::uint64_t unseen = 0;    // that broke, and were not
+  std::uint64_t in_doubt = 0;  // failed calls that may have been executed
+  std::uint64_t unseen = 0;    // failed calls that were not executed
 
   std::uint64_t settled() const { return filled + cancelled; }
 };
@@ -92,11 +92,11 @@ void take(lapwing::Duplex& gateway, const lapwing::Result<lapwing::Reply>& reply
   } else if (order && reply->is(Type::kCancelled)) {
     account.cancelled += account.open.erase(order->number);
   } else if (order && reply->is(Type::kAccepted) && rests(*order)) {
-    (void)gateway.start(*order, Type::kCancel, kPatience);  // if it fails, so does the next wait
+    (void)gateway.start(*order, Type::kCancel, kPatience);  // if it fails, the next wait fails
   }
 }
 
-// One connection, until all orders are settled or the gateway has gone.
+// Trades over one connection until all orders are settled or the gateway has ended.
 void trade(lapwing::Duplex& gateway, std::uint64_t count, Account& account) {
   constexpr std::size_t kOpenMax = 8;
   std::deque<std::uint64_t> to_send(account.open.begin(), account.open.end());
@@ -109,7 +109,7 @@ void trade(lapwing::Duplex& gateway, std::uint64_t count, Account& account) {
       const Order order{to_send.front(), 100};
       if (!gateway.start(order, Type::kNew, kPatience).ok()) break;
     }
-    // Replies and fills, whichever comes first.
+    // Waits for the next reply or fill.
     const lapwing::Result<lapwing::Arrival> arrival = gateway.wait_any(kPatience);
     if (!arrival.ok()) {
       fail(gateway.status());

@@ -1,8 +1,8 @@
-// A listener that is replaced while it serves: the new process takes the listening socket over, so
-// that no connect fails, and the old one serves the peer it has to its end.
+// Replaces a listener without interrupting service. The new process takes over the listening
+// socket, so no connection attempt fails, and the old process serves its current peer to the end.
 //
 //   hand_over listen /tmp/jobs.sock &
-//   hand_over take-over /tmp/jobs.sock &      the first says so, and ends with its peer
+//   hand_over take-over /tmp/jobs.sock &      the first prints a message, and ends with its peer
 #include <poll.h>
 
 #include <array>
@@ -22,7 +22,7 @@ int fail(const absl::Status& status) {
   return 1;
 }
 
-// Serves one producer to its end, and lets a successor have the listener meanwhile.
+// Serves one producer to its end. Meanwhile a successor may take over the listener.
 std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener& listener) {
   std::uint64_t jobs = 0;
   for (;;) {
@@ -36,7 +36,7 @@ std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener
     if (!consumer.arm()) continue;
     std::array<pollfd, 2> entries = {{{consumer.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}}};
     poll(entries.data(), entries.size(), -1);
-    // Whoever connects is taken in; kClosed says that the successor has the socket.
+    // Keeps new clients waiting for service. kClosed: a successor has taken over the socket.
     if (entries[1].revents != 0 && lapwing::errc_of(listener.tend()) == lapwing::Errc::kClosed) {
       std::cout << "handed over" << std::endl;
     }
@@ -48,7 +48,7 @@ int run(absl::StatusOr<lapwing::ChannelListener> listener) {
   std::cout << "listening" << std::endl;
   while (!listener->handed_over()) {
     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::never());
-    if (lapwing::errc_of(consumer.status()) == lapwing::Errc::kClosed) {  // while nobody was here
+    if (lapwing::errc_of(consumer.status()) == lapwing::Errc::kClosed) {  // no peer was connected
       std::cout << "handed over" << std::endl;
       break;
     }

@@ -1,11 +1,11 @@
-// A late joiner that knows everything at once: the orders that rest on a bus of market by order,
-// and then each change as it comes.
+// A late joiner that loads the complete state immediately: the resting orders of a bus of market by
+// order, then each change.
 //
 //   lapwing publish --bus /tmp/es --source dbn:es.mbo.dbn.zst --loop 0 --pace 20000
 //   lapwing checkpoint --bus /tmp/es --fold orders
 //   late_joiner /tmp/es 1000
 //
-// Ends after so many records (1000 in this line), or when the bus is closed.
+// It ends after the given number of records, or when the bus is closed.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -27,9 +27,9 @@ void show(const lapwing::LoadedState& loaded) {
 }
 
 int follow(const std::string& bus, std::uint64_t count) {
-  // Everything up to now, in one call: 10 ms or a minute, depending on how old the checkpoint is.
-  // It is the newest one that is good. Without one the state is made of all records that are kept,
-  // which takes longer and is the same.
+  // Loads everything up to now in one call, from the newest valid checkpoint. This takes 10 ms to a
+  // minute, depending on its age. Without a checkpoint the same state is built from all retained
+  // records, which takes longer.
   auto loaded = lapwing::load_state(
       {.directory = bus, .name = "late_joiner", .start = lapwing::Start::snapshot("orders")},
       std::chrono::seconds(30));
@@ -37,15 +37,15 @@ int follow(const std::string& bus, std::uint64_t count) {
   std::cout << "begins with " << loaded->origin() << '\n';
   show(*loaded);
 
-  // From here on the state changes with every item, and nothing was missed in between.
+  // From here on each item changes the state, without a gap in between.
   const lapwing::Sequence last = loaded->as_of() + count;
   while (loaded->as_of() < last) {
     const auto item = loaded->next();
     if (item->is(lapwing::EventKind::kClosed)) break;
     if (!item.ok()) return fail(loaded->subscriber().status());
-    // Every book that the loss may have touched is stale now; the fold knows which.
+    // The fold marks every book that the loss may affect as stale.
     if (item->is(lapwing::EventKind::kLost)) std::cout << item->event->text << '\n';
-    // The publisher's history is another one: the state began anew with it.
+    // The publisher has a new history, so the state has been cleared.
     if (item->is(lapwing::EventKind::kReset)) std::cout << item->event->text << '\n';
   }
   show(*loaded);

@@ -1,9 +1,9 @@
-// A logger whose file is the same, byte for byte, wherever it is killed: the records of a bus, one
-// behind the other.
+// A logger that writes the records of a bus one after another. The file is the same, byte for byte,
+// regardless of when the logger is killed.
 //
 //   logger /tmp/es /tmp/es.log
 //
-// Ends when the bus is closed. The next run goes on where /tmp/es.log.cursor says.
+// It ends when the bus is closed. The next run continues at the position in /tmp/es.log.cursor.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +29,7 @@ int write_log(const std::string& bus, const std::string& path) {
   auto cursor = lapwing::Cursor::open({.path = path + ".cursor"});
   if (!cursor.ok()) return fail(cursor.status());
 
-  // What a killed run wrote and did not commit is cut off; it comes again.
+  // Cut off records that a killed run wrote but did not commit. They are delivered again.
   std::uint64_t bytes = cursor->output().bytes;
   std::ofstream file(path, std::ios::binary | std::ios::app);
   std::error_code error;
@@ -49,7 +49,8 @@ int write_log(const std::string& bus, const std::string& path) {
       return subscriber->status().ok() ? 0 : fail(subscriber->status());
     }
     if (item->kind != lapwing::ItemKind::kRecord) continue;
-    // First the record, then where it ends. Several at a time, by read(), cost as much as one.
+    // First write the record, then its position. Committing several read()s together costs as much
+    // as one.
     file.write(reinterpret_cast<const char*>(item->record.data()),
                static_cast<std::streamsize>(item->record.size()));
     if (!file.flush()) return fail("cannot write " + path);

@@ -1,6 +1,6 @@
-// Several sources in one thread: buses, channels of whoever connects, and a timer. While nothing
-// happens, the process sleeps, and uses no processor. It ends when every bus is closed and a
-// producer has come and gone.
+// Several sources in one thread: buses, channels of any number of producers, and a timer. While
+// idle, the process sleeps and uses no processor time. It ends when every bus is closed and at
+// least one producer has connected and all have ended.
 //
 //   many_sources /tmp/lines.sock ./es ./nq &
 //   lapwing publish --bus ./es --source synthetic:records=20000 &
@@ -23,7 +23,7 @@
 
 namespace {
 
-// A token tells the program what is ready: here its own numbers.
+// Tokens identify the source that is ready. The program chooses their values.
 constexpr std::uint64_t kListener = 1;
 constexpr std::uint64_t kTick = 2;
 constexpr std::uint64_t kFirstBus = 100;
@@ -104,7 +104,7 @@ class Program {
     }
   }
 
-  // One call. What is left makes the bus ready again, once the others have had their turn.
+  // Reads once. Remaining records make the bus ready again after the other sources had their turn.
   absl::Status take_records(Bus& bus, lapwing::SourceId source) {
     const auto batch = bus.subscriber.read(rows_, lapwing::Deadline::now());
     bus.records += batch->count;
@@ -114,7 +114,7 @@ class Program {
     return bus.subscriber.status();
   }
 
-  // The next producer that can be served.
+  // Accepts the next waiting producer.
   absl::Status accept() {
     auto consumer = lapwing::ChannelConsumer::accept(listener_, {}, lapwing::Deadline::now());
     if (lapwing::errc_of(consumer.status()) == lapwing::Errc::kWouldBlock) return absl::OkStatus();
@@ -124,7 +124,7 @@ class Program {
     return set_.add(place->second, token).status();
   }
 
-  // One that has closed its channel leaves the set where it is destroyed.
+  // A destroyed consumer leaves the set.
   absl::Status take_lines(std::uint64_t token) {
     lapwing::ChannelConsumer& consumer = consumers_.at(token);
     const lapwing::Result<lapwing::Message> message = consumer.try_peek();

@@ -1,6 +1,6 @@
-// A producer and a consumer without a copy: what is sent is written where it is read.
+// A producer and a consumer without copies: messages are written where they are read.
 //
-//   orders receive /tmp/orders.sock &      listens, and ends when the sender has closed
+//   orders receive /tmp/orders.sock &      listens; ends when the sender has closed the channel
 //   orders send /tmp/orders.sock 1000
 #include <chrono>
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace {
 
-// Both sides are built from this; a channel carries bytes and a 32-bit type, which says what they
-// are.
+// Both sides share this definition. A channel carries bytes and a 32-bit type that identifies their
+// format.
 struct Order {
   std::uint64_t id;
-  std::int64_t price;  // in 1e-9
+  std::int64_t price;  // 1e-9 units
   std::uint32_t quantity;
   char symbol[12];
 };
@@ -31,21 +31,22 @@ int fail(const absl::Status& status) {
 }
 
 int receive(const std::string& path) {
-  // Makes the socket; only this user, or root, can connect. It goes when the listener goes.
+  // Creates the socket, which only this user and root can connect to. The listener removes it.
   auto listener = lapwing::ChannelListener::listen(path);
   if (!listener.ok()) return fail(listener.status());
-  // Waits for a producer, which says how large the channel is.
+  // Waits for a producer, which chooses the size of the channel.
   auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::never());
   if (!consumer.ok()) return fail(consumer.status());
 
   std::uint64_t orders = 0;
   std::int64_t sum = 0;
   for (;;) {
-    // Borrows the next message where the producer wrote it; waits until there is one.
+    // Borrows the next message in place; waits until there is one.
     const lapwing::Result<lapwing::Message> message = consumer->peek();
-    // The producer has closed the channel, and everything it had sent was read.
+    // The producer has closed the channel, and all its messages have been read.
     if (message.error() == lapwing::Errc::kClosed) break;
-    // Anything else is no proper end: kPeerGone, it died; kCorrupt, it wrote nonsense.
+    // All other errors are abnormal: the producer died (kPeerGone), or wrote invalid data
+    // (kCorrupt).
     if (!message.ok()) return fail(consumer->status());
     if (message->type == kNewOrder && message->payload.size() == sizeof(Order)) {
       Order order;
@@ -53,7 +54,7 @@ int receive(const std::string& path) {
       sum += order.price * order.quantity;
       ++orders;
     }
-    // Gives the memory back to the producer. The payload is not to be touched from here on.
+    // Returns the memory to the producer. Do not use the payload after this.
     if (!consumer->release().ok()) return fail(consumer->status());
   }
   std::cout << orders << " orders, worth " << sum / 1'000'000'000 << '\n';
@@ -61,23 +62,23 @@ int receive(const std::string& path) {
 }
 
 int send(const std::string& path, std::uint64_t count) {
-  // At most 4 KiB to a message and 64 KiB under way: the producer waits when the consumer is so far
-  // behind. Nothing is ever overwritten.
+  // At most 4 KiB per message and 64 KiB in the channel. If it is full, the producer waits.
+  // Messages are never overwritten.
   const lapwing::ChannelOptions options{.capacity = 64 * 1024, .message_bytes_max = 4096};
   auto producer = lapwing::ChannelProducer::connect(path, options, std::chrono::seconds(10));
   if (!producer.ok()) return fail(producer.status());
 
   for (std::uint64_t id = 1; id <= count; ++id) {
-    // Room for a message in the channel's own memory; waits while there is none.
+    // Claims room for a message in the channel's memory; waits until there is some.
     const auto claim = producer->claim(sizeof(Order));
     if (!claim.ok()) return fail(producer->status());
     const Order order{id, 4'700'250'000'000, 2, "ESH4"};
     std::memcpy(claim->data(), &order, sizeof order);
-    // From here on the consumer sees it. A smaller message than was claimed may be committed.
+    // Makes the message visible to the consumer. It may be smaller than the claim.
     if (!producer->commit(sizeof order, kNewOrder).ok()) return fail(producer->status());
   }
-  // The consumer reads what is there, and then learns that this was the end. Who wants to know that
-  // it has read everything calls drain() first.
+  // The consumer reads the remaining messages, then gets kClosed. To wait until it has read
+  // everything, call drain() first.
   producer->close();
   return 0;
 }

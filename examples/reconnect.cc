@@ -1,7 +1,7 @@
-// A producer that outlives its consumers: when one has gone, it connects to the next, and sends
-// again what the last one had not taken. So every number arrives at least once.
+// A producer that outlives its consumers. When one has ended, it connects to the next and resends
+// the messages that the last one had not taken, so every number arrives at least once.
 //
-//   lapwing pipe --listen /tmp/numbers.sock --messages lines &     kill it, start it again
+//   lapwing pipe --listen /tmp/numbers.sock --messages lines &     kill it and start it again
 //   reconnect /tmp/numbers.sock 1000
 #include <chrono>
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace {
 
 constexpr std::uint32_t kNumber = 1;
 
-// A new connection begins empty: nothing is left in it of an earlier one.
+// A new connection starts empty. It contains no messages of an earlier connection.
 absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
   return lapwing::ChannelProducer::connect(path, {.retry = std::chrono::seconds(60)},
                                            std::chrono::seconds(60));
 }
 
-// Sends from `first` on. Returns the number to go on with: count + 1, or the first that this
-// consumer had not taken when it went.
+// Sends numbers starting with `first`. Returns the next number to send: count + 1, or the first
+// number that this consumer had not taken when it ended.
 std::uint64_t send(lapwing::ChannelProducer& producer, std::uint64_t first, std::uint64_t count) {
   lapwing::Result<> sent;
   for (std::uint64_t n = first; n <= count && sent.ok(); ++n) {
     const std::string text = std::to_string(n);
     sent = producer.send(std::as_bytes(std::span(text)), kNumber);
   }
-  // Only what the consumer has released is certain to have been taken: wait for that.
+  // Only released messages have certainly been taken, so wait for that.
   if (sent.ok()) sent = producer.drain();
   if (sent.ok()) return count + 1;
   std::cerr << "reconnect: " << producer.status().message() << '\n';

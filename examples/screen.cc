@@ -1,5 +1,5 @@
-// A screen: of each instrument's side the newest record, four times a second, however fast the feed
-// is. What was not shown is counted.
+// A screen with the newest record of each side of each instrument, updated four times per second,
+// regardless of the rate of the feed. Records that are not shown are counted.
 //
 //   lapwing publish --bus ./es --source synthetic:records=200000,instruments=3 --pace 50000 &
 //   screen ./es

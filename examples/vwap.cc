@@ -1,11 +1,11 @@
-// A fold of your own (vwap_fold.h) in use: kept by a checkpointer, and loaded by who joins late.
+// Uses a custom fold (vwap_fold.h): a checkpointer keeps its state, and late joiners load it.
 //
 //   lapwing publish --bus /tmp/trades --source dbn:trades.dbn.zst
 //   vwap keep /tmp/trades
 //   vwap show /tmp/trades
 //
-// `keep` may run beside the bus all day, and goes on where it was after any crash. `show` begins
-// with its newest checkpoint, without one with the oldest record. Both end when the bus is closed.
+// `keep` may run all day, and continues after any crash. `show` begins with the newest checkpoint
+// or, without one, with the oldest record. Both end when the bus is closed.
 #include <cstdint>
 #include <cstdio>
 #include <iostream>

@@ -1,5 +1,5 @@
-// A fold of your own: of each instrument on a bus of trades, the volume-weighted average price and
-// the range. vwap.cc uses it.
+// A custom fold for a bus of trades: the volume-weighted average price and the price range of each
+// instrument. Used by vwap.cc.
 //
 // Thread safety: immutable.
 #pragma once
@@ -18,8 +18,8 @@
 using Bytes = std::span<const std::byte>;
 using lapwing::dbn::TradeMsg;
 
-// The entry of an instrument. Plain, of one size, and without holes: it is compared and written to
-// files as it is. Instrument 0 stands for what was lost: `trades` is how many records.
+// The entry of an instrument: plain data of one size without padding, because entries are compared
+// and stored as bytes. Instrument 0 counts lost records in `trades`.
 struct Tally {
   std::uint32_t instrument_id;
   std::uint16_t publisher_id;
@@ -37,7 +37,7 @@ struct TallyKey {
   std::byte bytes[6];
 };
 
-// Big-endian: keys are sorted byte by byte, and shall be in the order of their numbers.
+// Big-endian, because keys are sorted bytewise and should be in numerical order.
 inline TallyKey key_for(std::uint16_t publisher_id, std::uint32_t instrument_id) {
   TallyKey key;
   std::uint64_t rest = std::uint64_t{publisher_id} << 32 | instrument_id;
@@ -72,8 +72,8 @@ class VwapFold : public lapwing::Fold {
     std::memcpy(key.data(), own.bytes, sizeof own);
   }
 
-  // Whatever it knows of earlier trades comes out of `state` and goes back into it: a fold keeps
-  // nothing of its own, so a run may be cut after any record and go on elsewhere.
+  // Loads everything that depends on earlier trades from `state` and saves it there. A fold has no
+  // state of its own, so processing can stop after any record and continue in another process.
   void apply(lapwing::Sequence, Bytes record, lapwing::FoldState& state) const override {
     const TradeMsg trade = copy<TradeMsg>(record);
     if (trade.price == lapwing::dbn::kUndefPrice || trade.size == 0) return;
@@ -93,7 +93,7 @@ class VwapFold : public lapwing::Fold {
     save(state, key, tally);
   }
 
-  // A sum that lacks something should say so.
+  // Counts lost records, because the sums are incomplete without them.
   void lose(const lapwing::Gap& gap, lapwing::FoldState& state) const override {
     Tally lost = load(state, key_for(0, 0));
     lost.trades += gap.count();

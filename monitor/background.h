@@ -1,7 +1,7 @@
-// A value that a thread of its own makes again and again, for a reader that must not wait for it.
+// A value that its own thread makes repeatedly, for a reader that must not wait for it.
 //
-// The thread may hang in a file system that does not answer. Then the newest value gets old, and
-// the destructor leaves the thread behind, kBackgroundEndNs after its stop was requested.
+// The thread may hang in a file system that does not answer. Then the newest value becomes old, and
+// the destructor detaches the thread, kBackgroundEndNs after its stop was requested.
 //
 // Thread safety: one thread. `Make::operator()` runs in the value's thread only.
 #pragma once
@@ -34,8 +34,8 @@ class Background {
     std::uint64_t made_ns;  // CLOCK_MONOTONIC
   };
 
-  // `make(stop)` returns the next value, or nullopt if there is no new one yet. Between two values it
-  // sleeps by waiting on `stop`. Errors: kLimit, kSystem.
+  // `make(stop)` returns the next value, or nullopt if there is no new one yet. Between two values
+  // it sleeps by waiting on `stop`. Errors: kLimit, kSystem.
   template <typename Make>
   static absl::StatusOr<Background> start(const char* thread_name, Make make) {
     absl::StatusOr<StopEvent> stop = StopEvent::make();
@@ -65,19 +65,20 @@ class Background {
     }
   }
 
-  // Begins the end, for which the destructor waits: so several threads end together.
+  // Requests the stop for which the destructor waits, so that several threads can end at the same
+  // time.
   void request_stop() {
     if (stop_ns_ != 0) return;
     stop_ns_ = monotonic_ns();
     shared_->stop.set();
   }
 
-  // The newest value; null before the first.
+  // The newest value; null before the first one.
   std::shared_ptr<const Made> newest() const {
     const std::lock_guard lock(shared_->mutex);
     return shared_->newest;
   }
-  // Waits for the first one, at most for so long.
+  // Waits for the first value, at most `ns`.
   void wait_for_first(std::uint64_t ns) const {
     std::unique_lock lock(shared_->mutex);
     shared_->changed.wait_for(lock, std::chrono::nanoseconds(ns),
@@ -108,7 +109,7 @@ class Background {
     StopEvent stop;
     std::mutex mutex;
     std::condition_variable changed;
-    std::shared_ptr<const Made> newest;  // under the mutex, and the next
+    std::shared_ptr<const Made> newest;  // the mutex protects this and has_ended
     bool has_ended = false;
   };
 

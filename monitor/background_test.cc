@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-// What a thread waits at until the test opens it.
+// A thread waits here until the test opens it.
 class Barrier {
  public:
   void arrive_and_wait() {
@@ -86,7 +86,7 @@ TEST_CASE("Nobody waits for a thread that hangs, neither a reader nor the end") 
     CHECK(hung->newest() == nullptr);
   }
   CHECK_FALSE(barrier->has_passed());
-  barrier->open_and_wait();  // what the thread still uses lives for as long as it does
+  barrier->open_and_wait();  // the shared state lives as long as the thread uses it
 }
 
 }  // namespace

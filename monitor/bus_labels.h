@@ -1,10 +1,10 @@
-// Unique names for buses, for people, metrics and --expect.
+// Unique names for buses, for operators, metrics and --expect.
 //
 // A bus of this user or root is labelled with its own name, one of another user with USER/NAME. A
 // bus that could not be read yet is labelled with its directory. Equal labels get #2, #3 and so on.
-// A bus keeps its label while the monitor runs: with the label of another bus, its counters would
-// seem to jump. Another user can rename its buses without end, so only the labels of other users'
-// buses are forgotten for them.
+// A bus keeps its label while the monitor runs, because with the label of another bus its counters
+// would seem to jump. Another user can rename its buses without limit. When there are too many such
+// labels, only those of other users' buses are forgotten.
 //
 // Thread safety: one thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// `wanted`, or with #2, #3 and so on the first that is not taken; takes it.
+// Takes and returns `wanted`, or if it is taken the first free one with #2, #3 and so on.
 std::string free_name(const std::string& wanted, std::set<std::string>& taken);
 
 class BusLabels {
@@ -26,7 +26,7 @@ class BusLabels {
   std::string label(const std::string& directory, const std::string& user, const std::string& name);
 
  private:
-  // Then all of that kind are forgotten.
+  // When a map has more labels, all of them are forgotten.
   static constexpr std::size_t kTrustedMax = 65'536;
   static constexpr std::size_t kOthersMax = 4096;
 
@@ -36,7 +36,7 @@ class BusLabels {
 
   Labels trusted_;
   Labels others_;
-  std::set<std::string> taken_;  // by both
+  std::set<std::string> taken_;  // by both maps
 };
 
 }  // namespace lapwing

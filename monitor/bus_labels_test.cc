@@ -9,8 +9,8 @@ TEST_CASE("Of equal names the second has #2, and keeps it when the first is clos
   BusLabels labels;
   CHECK(labels.label("/run/es", "", "es") == "es");
   CHECK(labels.label("/run/other", "", "es") == "es#2");
-  CHECK(labels.label("/run/other", "", "es") == "es#2");  // alone in the next reading
-  CHECK(labels.label("/run/es", "", "es") == "es");       // and published again
+  CHECK(labels.label("/run/other", "", "es") == "es#2");  // the only bus in the next reading
+  CHECK(labels.label("/run/es", "", "es") == "es");       // published again
   CHECK(labels.label("/run/other", "", "nq") == "nq");
 }
 

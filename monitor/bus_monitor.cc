@@ -38,7 +38,7 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   ask_again_ns_ = 0;
   if (!ring.ok()) return;
   ring_ = *std::move(ring);
-  newest_event_ = 0;  // another session counts anew
+  newest_event_ = 0;  // each session numbers its events anew
 }
 
 absl::StatusOr<RingStatus> BusMonitor::ring_status() {
@@ -119,7 +119,7 @@ absl::StatusOr<PublisherStatus> BusMonitor::ask(const absl::StatusOr<RingStatus>
   return publisher;
 }
 
-// The events since the last question. A publisher that lists none is as good.
+// Requests the events since the last request. A publisher without events keeps its connection.
 void BusMonitor::ask_events(std::uint64_t deadline_ns) {
   const absl::StatusOr<ControlClient::EventList> list =
       client_->list_events(newest_event_, deadline_ns);
@@ -131,7 +131,7 @@ void BusMonitor::ask_events(std::uint64_t deadline_ns) {
   for (const EventInfoFrame& event : list->events) keep_event(events_, event);
 }
 
-// Adds what only a comparison with earlier readings shows.
+// Adds values that need a comparison with earlier readings.
 void BusMonitor::watch(std::vector<SubscriberStatus>& subscribers, std::uint64_t now_ns) {
   std::map<ClientId, Watched> before = std::exchange(watched_, {});
   for (SubscriberStatus& subscriber : subscribers) {

@@ -1,7 +1,7 @@
-// One bus, watched. The words of its ring are read, and its head noted, ten times a second. Its
-// publisher is asked over one connection, which is kept. It is asked no more often than every kAskNs:
-// the publisher drops a client that sends more frames (kFramesPerSecondMax), and each drop replaces
-// one of the events that it keeps.
+// Watches one bus. Reads its words of shared memory, and notes the head, ten times a second.
+// Queries its publisher over one connection, which is kept, at most every kAskNs. The publisher
+// drops a client that sends more frames (kFramesPerSecondMax), and each drop replaces one of the
+// events that it keeps.
 //
 // When a publisher ends, its ring stays open. The bus directory is checked for the next ring every
 // kReattachNs.
@@ -37,12 +37,12 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
-inline constexpr std::uint64_t kAskNs = 50'000'000;  // minimum time between two questions
-// Pause after a question that was not answered: each one takes kPublisherAnswerNs.
+inline constexpr std::uint64_t kAskNs = 50'000'000;  // minimum time between two queries
+// Pause after a query without an answer, because each one takes kPublisherAnswerNs.
 inline constexpr std::uint64_t kUnansweredNs = 10'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two checks of their files
-inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // likewise
+inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // between two reads of its files
 inline constexpr std::uint64_t kSettleNsMax = 2'000'000'000;
 inline constexpr std::uint64_t kSettlePauseNs = 50'000'000;
 
@@ -52,11 +52,11 @@ struct BusReading {
   std::string label = {};  // unique on the machine (bus_labels.h)
   std::string user = {};   // owner: name, or number if it has no name
   uid_t uid = 0;
-  std::optional<BusAnnouncement> announcement = {};  // nullopt: it was named
-  BusDescription description;  // what bus.json last contained; no name: it could not be read yet
+  std::optional<BusAnnouncement> announcement = {};  // nullopt: the bus was named
+  BusDescription description;       // last contents of bus.json; no name: not readable yet
   absl::StatusOr<RingStatus> ring;  // kNotFound: the bus is closed
   double rate = 0;                  // records per second
-  // Or why nothing is known: the publisher does not run, or did not answer.
+  // Or why nothing is known: the publisher is not running, or did not answer.
   absl::StatusOr<PublisherStatus> publisher;
   absl::StatusOr<JournalFacts> journal;       // read every kJournalNs
   std::vector<CheckpointStatus> checkpoints;  // read every kCheckpointsNs
@@ -69,15 +69,15 @@ struct BusReading {
   const char* state_text() const { return ring.ok() ? name_of(state()) : "unreadable"; }
   bool runs() const { return state() == PublisherState::kRunning; }
   bool is_closed() const { return errc_of(ring.status()) == Errc::kNotFound; }
-  // Its publisher runs and could not be asked: nothing is known of its subscribers.
+  // Its publisher runs but could not be queried: nothing is known of its subscribers.
   bool is_unanswered() const { return runs() && !publisher.ok(); }
   bool is_settled() const { return !ring.ok() || ring->is_settled(); }
 };
 
-// A log of sessions that is larger is not read if its user is not trusted.
+// A larger log of sessions is not read if its user is not trusted.
 inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
 
-// The parts of a bus that are read.
+// The parts of a bus to read.
 enum class BusParts {
   kAll = 1,
   kRing = 2,
@@ -91,18 +91,18 @@ class BusMonitor {
                       BusParts parts = BusParts::kAll)
       : directory_(std::move(directory)), is_trusted_(is_trusted), parts_(parts) {}
 
-  // Notes where head is. Reads a word of memory; every kReattachNs at most also files.
+  // Notes the head. Reads a word of memory, and at most every kReattachNs also files.
   void sample(std::uint64_t now_ns);
-  // Samples, and asks the publisher. Waits for it for kPublisherAnswerNs at most. Within kAskNs its
-  // last answer is returned again.
+  // Samples, and queries the publisher, which may take at most kPublisherAnswerNs. Within kAskNs it
+  // returns the last answer again.
   BusReading read(std::uint64_t now_ns);
   // False while a heartbeat of another clock may still prove that the publisher runs.
   bool is_settled();
 
  private:
-  // What the last reading had of a subscriber.
+  // The last reading of a subscriber.
   struct Watched {
-    std::uint64_t time_ns = 0;  // 0: it was not there
+    std::uint64_t time_ns = 0;  // 0: there was none
     std::uint64_t lag = 0;
     LatencyWindow latencies;
   };
@@ -140,7 +140,7 @@ class BusMonitor {
   std::map<ClientId, Watched> watched_;
 };
 
-// Samples a BusMonitor or a MachineMonitor until it is settled, for kSettleNsMax at most.
+// Samples a BusMonitor or a MachineMonitor until it is settled, for at most kSettleNsMax.
 template <typename Monitor>
 void settle(Monitor& monitor) {
   const std::uint64_t until_ns = monotonic_ns() + kSettleNsMax;
@@ -151,8 +151,8 @@ void settle(Monitor& monitor) {
   }
 }
 
-// The ring of a bus, once it is settled. kNotFound: the session was closed.
-// Errors: those of read_bus_description and RingWatch::open.
+// Returns the ring of a bus once it is settled. Errors: kNotFound: the session was closed; those of
+// read_bus_description and RingWatch::open.
 absl::StatusOr<RingStatus> read_ring_status(const std::string& directory);
 
 }  // namespace lapwing

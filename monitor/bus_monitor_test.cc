@@ -1,4 +1,4 @@
-// How far behind subscribers are, by a bus whose clock is the test's.
+// How far behind subscribers are, on a bus whose clock is the test's.
 #include "monitor/bus_monitor.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// A bus that published 1,000 records before it was watched, and then 100 in each tenth of the first
+// A bus with 1,000 records published before it was watched, and 100 in each tenth of the first
 // second.
 class WatchedBus {
  public:
@@ -28,7 +28,7 @@ class WatchedBus {
       monitor.sample(began_ns + i * kSampleNs);
     }
   }
-  // A client that is there, and one that reports no more says no head.
+  // The client exists. A client that no longer reports sends no head.
   void report(Sequence position, Sequence head = kNoSequence) {
     ReportFrame report = report_frame(position);
     report.head = head;
@@ -67,7 +67,7 @@ TEST_CASE("However often it is read, it does not ask so often that the publisher
 
 TEST_CASE("A subscriber's delay is the time for which its next record has been published") {
   WatchedBus watched;
-  watched.report(1'499);  // record 1,500 came half a second after the watch began
+  watched.report(1'499);  // record 1,500 was published half a second after the watch began
   CHECK_FALSE(watched.only(5 * kNsPerSecond).is_far_behind());
   const SubscriberStatus reading = watched.only(10 * kNsPerSecond);
   CHECK(reading.observed.lag == 501);

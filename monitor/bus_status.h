@@ -1,8 +1,8 @@
-// One bus in full, as `lapwing info` shows it: one reading of a BusMonitor, and what the files of the
-// bus contain.
+// One bus in full, as `lapwing info` shows it: one reading of a BusMonitor, and the contents of the
+// bus's files.
 //
-// Nothing is written. The publisher is waited for kPublisherAnswerNs at most. The parts are read one
-// after the other while the bus continues, so they may be of different moments.
+// Writes nothing. Waits at most kPublisherAnswerNs for the publisher. The parts are read one after
+// another while the bus continues, so they may be of different moments.
 //
 // Thread safety: a free function.
 #pragma once
@@ -21,8 +21,8 @@ struct BusStatus {
   std::string directory;  // as it was given
   BusDescription description;
   RecordIdentity records;                               // from `description`, checked
-  absl::StatusOr<RingStatus> ring;                      // and the next: as in BusReading
-  absl::StatusOr<PublisherStatus> publisher;            // it is asked whatever the ring shows
+  absl::StatusOr<RingStatus> ring;                      // this and the next: as in BusReading
+  absl::StatusOr<PublisherStatus> publisher;            // queried whatever the ring shows
   absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal
   absl::StatusOr<std::vector<JournalStatus>> journals;  // oldest first; empty without a journal
 };

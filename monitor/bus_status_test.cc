@@ -1,4 +1,4 @@
-// What is gathered of a bus in each of its states.
+// The status of a bus in each of its states.
 
 #include "monitor/bus_status.h"
 
@@ -95,7 +95,7 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   bus.publish(100);
   const auto es = reporting(bus, "es", true, full_report(95, ClientState::kLive));
   ReportFrame beyond_head = full_report(200, ClientState::kFilling);
-  beyond_head.head = 0;  // not said
+  beyond_head.head = 0;  // not reported
   const auto nq = reporting(bus, "nq", false, beyond_head);
   const BusStatus status = gathered(bus);
   REQUIRE(status.publisher.ok());
@@ -113,7 +113,7 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   CHECK(second.name == "nq");
   CHECK(second.state == ClientState::kFilling);
   CHECK_FALSE(second.may_park);
-  CHECK(second.observed.lag == 0);  // a report beyond head is no negative lag
+  CHECK(second.observed.lag == 0);  // a report beyond head is not a negative lag
 }
 
 Observed observed(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns) {
@@ -131,7 +131,7 @@ TEST_CASE("A lag is that of the report while it is fresh, and grows once no more
   CHECK(observed(info, 100, kReported + 3 * kReportNsMin - 1).lag == 5);
   CHECK(observed(info, 100, kReported + 3 * kReportNsMin).lag == 10);
   CHECK(observed(info, 80, kReported + 3 * kReportNsMin).lag == 0);
-  info.head_seen = 0;  // not said
+  info.head_seen = 0;  // not reported
   CHECK(observed(info, 100, kReported).lag == 10);
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("A step of the wall clock makes no old report recent") {
   CHECK(observed(info, 100, kNow).report_age_ns == std::nullopt);
   CHECK_FALSE(observed(info, 100, kNow).is_recent);
   CHECK(observed(info, 100, kNow).lag == 10);
-  info.report_age_ns = kSilentReportNs;  // what the publisher measures counts
+  info.report_age_ns = kSilentReportNs;  // the publisher's measurement is used
   CHECK(observed(info, 100, kNow).report_age_ns == kSilentReportNs);
   CHECK_FALSE(observed(info, 100, kNow).is_recent);
   info.report_age_ns = 1;
@@ -250,7 +250,7 @@ TEST_CASE("The ring that a killed publisher left is read") {
   REQUIRE(status.sessions.ok());
   CHECK_FALSE(status.sessions->front().end.has_value());
 
-  REQUIRE(bus.ring->unlink().ok());  // the machine was started anew
+  REQUIRE(bus.ring->unlink().ok());  // the machine was rebooted
   const BusStatus later = gathered(bus);
   CHECK(errc_of(later.ring.status()) == Errc::kNotFound);
   CHECK(later.ring.status().message() != "the session was closed");
@@ -305,7 +305,8 @@ TEST_CASE("A status is gathered without a look at a slot of the ring") {
     REQUIRE(stat(bus.ring->path().c_str(), &file) == 0);
     return file.st_blocks;
   };
-  // The memory of the slots is given back. Whoever maps a page of them and reads it allocates it.
+  // The memory of the slots is returned. A process that maps a page of them and reads it allocates
+  // it.
   const auto before = blocks();
   REQUIRE(madvise(bus.ring->slots(), bus.ring->header().capacity * bus.ring->header().slot_bytes,
                   MADV_REMOVE) == 0);
@@ -315,7 +316,7 @@ TEST_CASE("A status is gathered without a look at a slot of the ring") {
   CHECK(blocks() == without_slots);
 }
 
-// Of the segments of the journal that is written now.
+// The size of the segments of the current journal.
 JournalSize size_on_disk(const JournalFixture& journal) {
   JournalSize size;
   for (const auto& entry : std::filesystem::directory_iterator(journal.journal_directory())) {
@@ -371,7 +372,7 @@ TEST_CASE("Every journal below the root is counted, discarded and not listed one
   bus.archive(70);
   const JournalSize second = size_on_disk(bus.journal);
   const Id128 used = bus.journal.current_journal_id();
-  bus.journal.begin_journal(fixture_id(77));  // somebody has put it there
+  bus.journal.begin_journal(fixture_id(77));  // copied there by another program
   bus.journal.write(1, 10);
   const JournalSize third = size_on_disk(bus.journal);
 
@@ -468,7 +469,7 @@ TEST_CASE("A publisher that stands still is waited for until its time is up, and
   TestBus bus;
   bus.start();
   bus.publish(10);
-  const auto status = gather(bus.directory());  // nobody takes the bus's turns
+  const auto status = gather(bus.directory());  // the bus's server does not run
   REQUIRE(status.ok());
   CHECK(errc_of(status->publisher.status()) == Errc::kTimedOut);
   REQUIRE(status->ring.ok());
@@ -476,7 +477,7 @@ TEST_CASE("A publisher that stands still is waited for until its time is up, and
   CHECK(status->sessions.ok());
 }
 
-// Its directory and its journal are removed while it is asked.
+// Its directory and its journal are removed while it is queried.
 class VanishingBus : public TestBus {
  public:
   int asked = 0;

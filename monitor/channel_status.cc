@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How /proc shows a file of kChannelFileName.
+// The link in /proc to a file named kChannelFileName.
 const std::string& link_text() {
   static const std::string text = absl::StrCat("/memfd:", kChannelFileName, " (deleted)");
   return text;
@@ -48,16 +48,16 @@ bool read_words(int fd, ChannelWords& words) {
   return pread(fd, &words, sizeof words, kPageBytes) == static_cast<ssize_t>(sizeof words);
 }
 
-// Which file it is, whoever holds it.
+// The identity of a file, whichever process has it open.
 using FileId = std::pair<dev_t, ino_t>;
 
-// What one memory file says.
+// The contents of one memory file.
 struct FoundSide {
   Id128 connection_id;
   std::string path;
   std::uint64_t created_wall_ns = 0;
   ChannelSideStatus side;
-  ChannelDirectionStatus sends;  // without a receiver
+  ChannelDirectionStatus sends;  // its receiver is not set
   MessageCount received;
 };
 
@@ -91,7 +91,7 @@ std::uint64_t above(std::uint64_t more, std::uint64_t less) {
   return more > less ? more - less : 0;
 }
 
-// `sides`: those of one connection, at least one.
+// `sides` are those of one connection, at least one.
 ChannelStatus status_of(const std::vector<FoundSide>& sides, std::uint64_t now_wall_ns) {
   ChannelStatus channel;
   channel.connection_id = sides.front().connection_id;
@@ -150,7 +150,7 @@ void Census::look_at(const fs::path& process, pid_t pid) {
   if (error.value() == EACCES || error.value() == EPERM) ++list_.processes_not_looked_at;
 }
 
-// What is no channel's file, or gone by now, is passed over.
+// Skips a file that is not a channel's, or that no longer exists.
 void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t pid) {
   const UniqueFd fd = UniqueFd::opened_by(
       [&] { return open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
@@ -161,7 +161,8 @@ void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t p
   if (!header.ok() || !read_words(fd.get(), words)) return;
   const FileId id(found.st_dev, found.st_ino);
   const auto known = sides_.find(id);
-  // A child that has not called exec has it, too: the one that says so is the owner.
+  // A child that has not called exec also has the file. The process whose pid is in the header is
+  // the owner.
   if (known != sides_.end() && header->pid != static_cast<std::uint32_t>(pid)) return;
   FoundSide side = side_of(*header, words, pid);
   side.side.stopped = is_stopped(static_cast<std::uint32_t>(pid));

@@ -1,13 +1,13 @@
 // Finds the channels of this machine and reads their state, for operators and monitoring.
 //
-// A channel leaves nothing in a file system; but each side keeps its sealed memory file open, and
+// A channel leaves nothing in a file system, but each side keeps its sealed memory file open, and
 // /proc shows it. So every user who may inspect a process (its own user, or root) can find and read
-// them. It connects to nothing, and maps and writes nothing. So it also works on stopped processes, and
-// does not disturb any.
+// its channels. The search connects to nothing, and maps and writes nothing. So it also works on
+// stopped processes, and disturbs none.
 //
-// Any process can make such files. So headers are checked like a peer's, and the counters are only
-// reported. They are read by pread, one side after the other, while both continue. Differences
-// between the sides are therefore approximate.
+// Any process can make such files, so headers are checked like those of a peer, and the counters
+// are only reported. They are read by pread, one side after the other, while both continue.
+// Differences between the sides are therefore approximate.
 //
 // Thread safety: free functions. Errors: see gather_channel_status.
 #pragma once
@@ -26,19 +26,19 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kChannelSidesMax = 16'384;  // what is beyond is left out
+inline constexpr std::size_t kChannelSidesMax = 16'384;  // further sides are left out
 
 // One side of a channel.
 struct ChannelSideStatus {
-  pid_t pid = 0;                  // that has the file
-  std::uint32_t claimed_pid = 0;  // what that process says
+  pid_t pid = 0;                  // the process that has the file open
+  std::uint32_t claimed_pid = 0;  // the pid in its header
   std::string name;
   ChannelRole role = ChannelRole::kProducer;
-  ChannelState state = ChannelState::kOpen;  // any number: it is what the side says
+  ChannelState state = ChannelState::kOpen;  // set by the side, so it may be any number
   bool listens = false;                      // false: it connected
   bool stopped = false;                      // by a signal or a debugger
-  bool parked = false;                       // sleeps, or is about to
-  std::uint32_t call_window = 0;             // calls that it takes unanswered; 0 but for a duplex
+  bool parked = false;                       // sleeps, or is about to sleep
+  std::uint32_t call_window = 0;             // unanswered calls that it accepts; 0 unless a duplex
   std::uint64_t full_waits = 0;              // times it waited for room
   std::uint64_t empty_waits = 0;             // times it waited for a message
   std::uint64_t sleeps = 0;
@@ -50,25 +50,25 @@ struct MessageCount {
   std::uint64_t frame_bytes = 0;
 };
 
-// What one side sends to the other.
+// The messages that one side sends to the other.
 struct ChannelDirectionStatus {
   pid_t sender = 0;
   std::uint64_t capacity = 0;  // bytes of room
   std::uint32_t message_bytes_max = 0;
   bool aligned = false;  // payloads, to 64 bytes
-  MessageCount sent;     // what the sender has committed
-  // None, and so nothing below: the other side is gone, or is not to be looked at.
+  MessageCount sent;     // committed by the sender
+  // nullopt, and the next two are 0: the other side is gone, or may not be inspected.
   std::optional<pid_t> receiver;
-  MessageCount received;   // what it has released
-  MessageCount in_flight;  // sent and not received; 0 rather than less
+  MessageCount received;   // released by the receiver
+  MessageCount in_flight;  // sent and not received; never below 0
 };
 
 struct ChannelStatus {
   Id128 connection_id;
   std::string path;  // of the socket, absolute
   std::uint64_t age_ns = 0;
-  // The one that listened first. One only if the other is gone, or is not to be looked at; more if
-  // somebody lies.
+  // The side that listened comes first. There is only one if the other is gone or may not be
+  // inspected, and more than two if a process falsifies its header.
   std::vector<ChannelSideStatus> sides;
   std::vector<ChannelDirectionStatus> directions;  // of the sides that send, in that order
 };
@@ -79,7 +79,7 @@ struct ChannelList {
   bool is_complete = true;                  // false: kChannelSidesMax was reached
 };
 
-// Errors: kNotFound, kNotPermitted, kSystem: /proc is not to be read.
+// Errors: kNotFound, kNotPermitted, kSystem: /proc cannot be read.
 absl::StatusOr<ChannelList> gather_channel_status();
 
 }  // namespace lapwing

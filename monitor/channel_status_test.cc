@@ -1,4 +1,4 @@
-// Which channels are found, what is said of them, and what must not pass for one.
+// Tests which channels are found, how they are reported, and which files are not channels.
 
 #include "monitor/channel_status.h"
 
@@ -28,7 +28,7 @@ std::optional<ChannelStatus> find(const Id128& connection_id) {
   return std::nullopt;
 }
 
-// A file such as a channel's, of `header` and `words`.
+// A file like a channel's, made of `header` and `words`.
 UniqueFd make_file(const ChannelHeader& header, bool sealed, const ChannelWords& words = {}) {
   UniqueFd fd(memfd_create(kChannelFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(fd.valid());
@@ -53,7 +53,7 @@ ChannelHeader right_header(const Id128& connection_id) {
   return header;
 }
 
-// Of a side that sends.
+// The header of a side that sends.
 ChannelHeader sending_header(const Id128& connection_id, ChannelRole role) {
   ChannelHeader header = right_header(connection_id);
   header.role = role;
@@ -118,7 +118,7 @@ TEST_CASE("A side that sleeps is parked, and nothing notices that it was looked 
   REQUIRE(channel);
   CHECK(channel->sides[1].parked);
   CHECK_FALSE(channel->sides[0].parked);
-  // Had anything been written, or a packet been taken, this would not work.
+  // If anything had been written, or a packet been taken, this would not work.
   REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
   CHECK_FALSE(pair.consumer().arm());
 }
@@ -264,7 +264,7 @@ TEST_CASE("A stopped process is shown as one, with its channel") {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   REQUIRE(channel);
-  REQUIRE(channel->sides.size() == 3);  // the child lies about the connection
+  REQUIRE(channel->sides.size() == 3);  // the child has a false connection
   int stopped = 0;
   for (const ChannelSideStatus& side : channel->sides) {
     if (side.pid == child && side.stopped) ++stopped;

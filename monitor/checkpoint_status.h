@@ -17,8 +17,9 @@ inline constexpr std::size_t kCheckpointFoldsMax = 64;  // of one bus; the other
 
 struct CheckpointStatus {
   std::string fold;
-  // Why the newest file is none that a reader would use; the rest is then unknown, but for `as_of`,
-  // which the file's name says. That every byte matches its sum only opening it can say.
+  // Why a reader would not use the newest file. The other members are then unknown, except `as_of`,
+  // which is in the file's name. Whether every byte matches its sum is checked only when it is
+  // opened.
   absl::Status usable;
   Sequence as_of = kNoSequence;
   std::uint64_t written_wall_ns = 0;  // UTC
@@ -26,8 +27,8 @@ struct CheckpointStatus {
   std::uint64_t bytes = 0;  // of the file
 };
 
-// By fold; a fold without a checkpoint is left out. Reads a page of each. Errors: kNotPermitted,
-// kSystem; no checkpoint at all is an empty list.
+// Returns them by fold, without folds that have no checkpoint. Reads a page of each. Errors:
+// kNotPermitted, kSystem. A bus without checkpoints has an empty list.
 absl::StatusOr<std::vector<CheckpointStatus>> read_checkpoints(const std::string& bus_directory);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// Numbers of things as every command and event words them.
+// Counts as text, the same in every command and event.
 //
 // Thread safety: pure functions.
 #pragma once

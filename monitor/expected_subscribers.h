@@ -22,7 +22,7 @@ enum class ExpectedState {
   kAttached = 1,
   kMissing = 2,  // it was attached when the last session ended
   kAbsent = 3,
-  kUnknown = 4,  // no bus has that label, or its publisher could not be asked
+  kUnknown = 4,  // no bus has that label, or its publisher could not be queried
 };
 
 // Stable identifiers.
@@ -37,10 +37,10 @@ struct ExpectedReading {
   ExpectedSubscriber expected;
   std::string directory = {};  // of the bus; empty: no bus has that label
   ExpectedState state = ExpectedState::kUnknown;
-  std::string why = {};  // of kUnknown
+  std::string why = {};  // for kUnknown
 };
 
-// One for each expected subscriber, without duplicates, whatever is known of its bus.
+// One for each expected subscriber, without duplicates, even if its bus is unknown.
 std::vector<ExpectedReading> check_expected(const MachineReading& reading,
                                             const std::vector<ExpectedSubscriber>& expected);
 

@@ -25,8 +25,8 @@
 namespace lapwing {
 namespace {
 
-// "lapwing-1000" and "lapwing-1000-27" are of user 1000; so is "lapwing-1000.x1Y2z3", which that
-// user's publishers make if another user has taken the first name.
+// "lapwing-1000" and "lapwing-1000-27" belong to user 1000. So does "lapwing-1000.x1Y2z3", which
+// that user's publishers make if another user has taken the first name.
 std::optional<uid_t> owner_in(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "lapwing-")) return std::nullopt;
   name = name.substr(0, name.find('.'));
@@ -42,7 +42,7 @@ bool is_theirs_alone(const struct stat& found, uid_t owner) {
   return found.st_uid == owner && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The text of a file that is as it has to be.
+// The text of a file that has the required type, owner, mode and size.
 std::optional<std::string> trusted_text(const SharedDirectory& directory, const std::string& name,
                                         uid_t owner) {
   const UniqueFd file = directory.open_name(name, O_RDONLY | O_NONBLOCK);
@@ -57,7 +57,7 @@ std::optional<std::string> trusted_text(const SharedDirectory& directory, const 
   return text;
 }
 
-// A killed publisher's announcement outlives a bus directory that is removed then.
+// The announcement of a killed publisher may outlive its bus directory.
 bool is_there(const std::string& directory) {
   struct stat info{};
   return ::lstat(directory.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
@@ -100,7 +100,8 @@ class Search {
   }
 
  private:
-  // What was looked at of a user, so that none can fill the list at the cost of others.
+  // The examined files and names of a user, so that no user can fill the list at the cost of
+  // others.
   struct LookedAt {
     std::set<std::string> directories;
     std::size_t files = 0;
@@ -108,7 +109,7 @@ class Search {
   };
 
   // The directories that publishers make unless another user has taken the name. They are looked up
-  // by name: others can make more names than a search visits.
+  // by name, because others can make more names than a search visits.
   void note_first_choices() {
     std::set<uid_t> owners = users_.others;
     owners.insert({::geteuid(), 0});

@@ -1,15 +1,17 @@
-// Finds the buses of this machine by what their publishers announce (snapshot/bus_announcement.h).
+// Finds the buses of this machine by the announcements of their publishers
+// (snapshot/bus_announcement.h).
 //
-// Nothing that is found is trusted. A directory is used if it is called lapwing-UID or
-// lapwing-UID-GID, with or without a suffix behind a dot, belongs to that user, is not a link or a
-// mount, and only that user may write to it. A file in it is read if it is a plain file of that user,
-// only that user may write to it, and it has at most kAnnouncementBytesMax. Buses of users that are
-// not watched are not read.
+// Nothing that is found is trusted. A directory is used if it is named lapwing-UID or
+// lapwing-UID-GID, with or without a suffix after a dot. It must belong to that user, must not be a
+// link or a mount, and only that user may write to it. A file in it is read if it is a regular file
+// of that user, only that user may write to it, and it has at most kAnnouncementBytesMax. Buses of
+// users that are not watched are not read.
 //
 // Another user can make millions of names. So a search first looks up the names lapwing-UID and
-// lapwing-UID-GID of this user, root and the users that were named, with the groups of this process.
-// Then it visits a limited number of names. Limits on files and directories are for each user. Of
-// more names, the smallest are used. So no user can hide the buses of others in these directories.
+// lapwing-UID-GID of this user, root and the users that were named, with the groups of this
+// process. Then it visits a limited number of names. Each user has its own limits on files and
+// directories. Beyond a limit, the smallest names are used. So no user can hide the buses of others
+// in these directories.
 //
 // Thread safety: a free function.
 #pragma once
@@ -26,7 +28,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kBusesOfUserMax = 1024;  // files that are read of root and this user
+inline constexpr std::size_t kBusesOfUserMax = 1024;  // files of root and this user that are read
 inline constexpr std::size_t kBusesOfOtherMax = 256;  // … and of each other user
 inline constexpr std::size_t kDirectoriesOfUserMax = 1024;
 inline constexpr std::size_t kDirectoriesOfOtherMax = 64;
@@ -38,12 +40,12 @@ struct FoundBus {
   uid_t owner = 0;
 };
 
-// What a search did not look at, or ignored.
+// Files and directories that a search did not examine, or ignored.
 struct LeftOut {
   std::size_t not_trusted = 0;    // files and directories that are not as above, or damaged
-  std::size_t not_permitted = 0;  // directories of other users, which this one may not read
-  // Files and directories that were not looked at. A directory of which not all names were visited,
-  // also the shared memory itself, counts as one: the search is not finished.
+  std::size_t not_permitted = 0;  // directories of other users that this user may not read
+  // Files and directories that were not examined. A directory whose names were not all visited,
+  // including the shared memory itself, counts as one: the search is incomplete.
   std::size_t beyond_limit = 0;
   std::size_t not_watched = 0;  // users that have such directories and are not watched
 };
@@ -53,9 +55,9 @@ struct FoundBuses {
   LeftOut left_out;
 };
 
-// A bus of a watched user other than root and this one is not looked up at its directory: that may
-// be on a file system that does not answer.
-// `names_max` is the number of names in `shared_memory` that are visited.
+// The bus directory of a watched user other than root and this one is not checked, because it may
+// be on a file system that does not answer. `names_max` is the number of names in `shared_memory`
+// that are visited.
 FoundBuses find_buses(const WatchedUsers& users, const std::string& shared_memory = "/dev/shm",
                       std::size_t names_max = kNamesVisitedMax);
 

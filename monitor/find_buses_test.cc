@@ -1,4 +1,4 @@
-// Which announcements are believed, in a folder that stands in for /dev/shm.
+// Tests which announcements are trusted, in a folder that replaces /dev/shm.
 #include "monitor/find_buses.h"
 
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ class SharedMemory {
   std::string own() { return directory(own_name()); }
   static std::string own_name() { return "lapwing-" + std::to_string(::geteuid()); }
   std::string bus(const std::string& name) const { return root_.file("buses") + name; }
-  // Of a bus whose directory is there.
+  // Announces a bus whose directory exists.
   std::string announce(const std::string& directory, const std::string& name) {
     fs::create_directories(bus(name));
     const BusAnnouncement announcement{bus(name), "name", "ring", 1, 2};
@@ -157,7 +157,7 @@ TEST_CASE("The directory of a user whose first name another user has taken is fo
 TEST_CASE("However many directories another user makes, the buses of this one are found") {
   SharedMemory memory;
   for (std::size_t i = 0; i < kBusesOfUserMax + 1; ++i) {
-    // They come before this user's own by name, and belong to nobody whom the name gives.
+    // They precede this user's own by name, and do not belong to the user in the name.
     memory.directory("lapwing-" + std::to_string(::geteuid() + 1) + "." + std::to_string(i));
     memory.directory(SharedMemory::own_name() + "." + std::to_string(i), 0777);
   }

@@ -1,4 +1,4 @@
-// Where the head of a ring was, moment by moment: how fast it moves, and when it was at a record.
+// The past heads of a ring: how fast the head moves, and when it reached a record.
 //
 // Thread safety: none.
 #pragma once
@@ -17,15 +17,15 @@ inline constexpr std::size_t kSamplesMax = 36'000;       // an hour of them
 
 class HeadHistory {
  public:
-  // A head before the last one is of another history, and begins a new one.
+  // A head below the last one belongs to another history, which replaces this one.
   void add(std::uint64_t now_ns, Sequence head);
   void clear() { samples_.clear(); }
 
-  // Records a second between the newest sample and the last one that is at least `window_ns` older,
-  // or the oldest there is. 0 where there is one sample, or none.
+  // Records per second between the newest sample and the last one that is at least `window_ns`
+  // older, or the oldest one. 0 if there are fewer than two samples.
   double rate(std::uint64_t window_ns) const;
-  // When head reached `n`, by a straight line between two samples. Nothing where it was there at the
-  // first sample, or is not yet.
+  // The time when head reached `n`, interpolated between two samples. nullopt if it had reached it
+  // before the first sample, or has not reached it yet.
   std::optional<std::uint64_t> when_reached(Sequence n) const;
   // The time of the first sample.
   std::optional<std::uint64_t> since() const;

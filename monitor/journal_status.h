@@ -1,4 +1,4 @@
-// The journals of a bus, by their files.
+// The journals of a bus, read from their files.
 //
 // Thread safety: values and free functions.
 #pragma once
@@ -17,41 +17,41 @@ namespace lapwing {
 // Segments on disk, including those that were prepared for future records.
 struct JournalSize {
   std::uint64_t segments = 0;
-  std::uint64_t bytes = 0;  // of disk space; sums and time indexes come on top
+  std::uint64_t bytes = 0;  // of disk space, without sums and time indexes
 };
 
 // A journal below the journal root.
 struct JournalStatus {
   Id128 id;
   std::uint64_t sessions = 0;       // 0: `sessions` does not list it; only id and size are known
-  Sequence oldest = kNoSequence;    // that retention has kept
+  Sequence oldest = kNoSequence;    // the oldest that is retained
   std::optional<Sequence> last;     // the last durable one; nullopt while its last session is open
   std::optional<EndOfSession> end;  // of its last session
   bool is_discarded = false;        // another journal follows
   JournalSize size;
 };
 
-// The same in numbers.
+// Numbers about the journals of a bus.
 struct JournalFacts {
-  bool is_kept = false;  // false: this bus keeps no journal, and the rest is 0
+  bool is_kept = false;  // false: the bus has no journal, and the rest is 0
   std::uint64_t sessions = 0;
   std::uint64_t void_records = 0;  // sequences without a record, after power cuts
   std::uint64_t size_bytes = 0;    // of all journals below the root
   std::uint64_t free_bytes = 0;    // of its file system
 };
 
-// Both are empty without a journal root. The oldest comes first.
-// Errors: those of SessionLog::open_read_only, kSystem.
+// Both return an empty list without a journal root. The oldest entry is first. Errors: those of
+// SessionLog::open_read_only, kSystem.
 absl::StatusOr<std::vector<SessionRecord>> read_sessions(const std::string& journal_root,
                                                          std::uint64_t bytes_max = UINT64_MAX);
 // Opens each segment of every journal.
 absl::StatusOr<std::vector<JournalStatus>> read_journals(
     const std::string& journal_root, const absl::StatusOr<std::vector<SessionRecord>>& sessions);
-// From both.
+// Uses both.
 absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root,
                                                 std::uint64_t sessions_bytes_max = UINT64_MAX);
 
-// Of all journals together.
+// The size of all journals together.
 JournalSize total_size(const std::vector<JournalStatus>& journals);
 
 // "open" for a session that has not ended.

@@ -1,4 +1,4 @@
-// JSON as every command and the server write it.
+// JSON in the format of every command and the server.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace lapwing {
 
-// One line, or with an indent several. In ASCII: what a path or a name has besides is escaped, and
-// bytes that are no text are replaced.
+// One line, or with an indent several. ASCII only: all other characters of a path or a name are
+// escaped, and bytes that are not valid UTF-8 are replaced.
 inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);

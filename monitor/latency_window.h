@@ -1,5 +1,5 @@
-// Latency of the last minute: a subscriber reports counts since it was opened, and the difference to
-// an earlier report is what happened since.
+// Latency of the last minute. A subscriber reports counts since it was opened, so the difference to
+// an earlier report covers the time in between.
 //
 // Thread safety: none.
 #pragma once
@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kLatencyStepNs = 5'000'000'000;  // between two r
 
 class LatencyWindow {
  public:
-  // The newest report. Returns what happened in the window; nullopt after the first report.
+  // Adds the newest report. Returns the latency in the window; nullopt after the first report.
   std::optional<RecentLatency> add(std::uint64_t now_ns, const Latency& latency) {
     std::optional<RecentLatency> recent;
     const Counts counts = counts_of(latency);

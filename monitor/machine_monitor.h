@@ -1,4 +1,4 @@
-// The buses of a machine, or those that were named, watched together.
+// Watches the buses of a machine, or those that were named.
 //
 // The calling thread reads the buses of this user and of root. Each other user has a thread that
 // reads that user's buses (other_user.h), and the search has its own thread. So another user cannot
@@ -29,7 +29,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between two searches for buses
 
 struct MachineOptions {
-  std::vector<std::string> directories;  // of buses; empty: all of `users` that are announced
+  std::vector<std::string> directories;  // of buses; empty: all announced buses of `users`
   WatchedUsers users;
   BusParts parts = BusParts::kAll;
 };
@@ -37,24 +37,25 @@ struct MachineOptions {
 struct MachineReading {
   std::string host = {};      // the machine's name
   std::uint64_t wall_ns = 0;  // UTC
-  // In the order in which they were named; or those of trusted users by directory, then others.
+  // In the order in which they were named; otherwise those of trusted users by directory, then the
+  // others.
   std::vector<BusReading> buses;
   LeftOut left_out = {};  // zeros if buses were named
 };
 
 class MachineMonitor {
  public:
-  // Waits for the first search, 1 s at most. Errors: kLimit, kSystem.
+  // Waits for the first search, at most 1 s. Errors: kLimit, kSystem.
   static absl::StatusOr<MachineMonitor> start(MachineOptions options);
   MachineMonitor(MachineMonitor&&) = default;
   MachineMonitor& operator=(MachineMonitor&&) = delete;
-  // Waits for the threads of other users, kBackgroundEndNs at most for all of them together.
+  // Waits for the threads of other users, at most kBackgroundEndNs for all of them together.
   ~MachineMonitor();
 
   void sample(std::uint64_t now_ns);
   MachineReading read(std::uint64_t now_ns, std::uint64_t wall_ns);
-  // Whether every bus was searched for, read, and is settled (bus_monitor.h). For a command that
-  // needs one reading.
+  // Whether every bus was searched for, was read, and is settled (bus_monitor.h). For a command
+  // that needs one reading.
   bool is_settled();
 
  private:
@@ -79,7 +80,7 @@ class MachineMonitor {
   std::map<uid_t, OtherUser> others_;
   std::map<uid_t, std::string> trusted_names_;
   BusLabels labels_;
-  MachineReading found_;  // without buses: what the last search left out
+  MachineReading found_;  // without buses: host and left_out
 };
 
 }  // namespace lapwing

@@ -17,7 +17,7 @@ class Reader {
  public:
   Reader(uid_t user, BusParts parts) : user_(user), parts_(parts) {}
 
-  // A reading every kOtherIntervalNs, and samples in between.
+  // Returns a reading every kOtherIntervalNs, and samples in between.
   std::optional<std::vector<BusReading>> turn(const std::vector<std::string>& directories,
                                               const StopEvent& stop) {
     follow(directories);

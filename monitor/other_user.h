@@ -1,5 +1,5 @@
-// The buses of one other user, watched in a thread of their own: whatever that user's publishers and
-// file systems do, only the readings of that user's buses are late.
+// The buses of one other user, watched in their own thread. So the publishers and file systems of
+// that user can only delay the readings of that user's buses.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,9 +27,10 @@ class OtherUser {
   // Errors: kLimit, kSystem.
   static absl::StatusOr<OtherUser> start(uid_t user, BusParts parts = BusParts::kAll);
 
-  // The directories of the buses from now on.
+  // Sets the directories of the buses to watch from now on.
   void watch(const std::vector<std::string>& directories);
-  // The newest reading, with `user` set. A bus that has none yet, or an old one, is unreadable.
+  // The newest reading, with `user` set. A bus without a reading, or with an old one, is
+  // unreadable.
   std::vector<BusReading> read(std::uint64_t now_ns) const;
   // Whether every bus was read and is settled (bus_monitor.h).
   bool is_settled() const;
@@ -38,7 +39,7 @@ class OtherUser {
  private:
   struct Wanted {
     std::mutex mutex;
-    std::vector<std::string> directories;  // under the mutex
+    std::vector<std::string> directories;  // protected by the mutex
   };
 
   std::vector<std::string> wanted_directories() const;

@@ -1,6 +1,6 @@
-// What the publisher of a bus answers over its control socket.
+// The answers of a bus's publisher over its control socket.
 //
-// Thread safety: values and free functions. A publisher is waited for until a deadline.
+// Thread safety: values and free functions. They wait for a publisher until a deadline.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// Time in which a publisher has to answer.
+// The time that a publisher has to answer.
 inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
 
 struct PublisherStatus {
@@ -29,8 +29,8 @@ struct PublisherStatus {
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};
 };
 
-// A tool's connection to the publisher of a bus. Errors: those of ControlClient::connect. If the
-// publisher runs, the message names its process and says what to do.
+// Connects a tool to the publisher of a bus. Errors: those of ControlClient::connect. If the
+// publisher runs, the message names its process and the remedy.
 absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
                                                    const std::string& name,
                                                    std::uint64_t deadline_ns);
@@ -38,7 +38,7 @@ absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
 absl::StatusOr<PublisherStatus> list_subscribers(const std::string& directory,
                                                  ControlClient& client, Sequence head,
                                                  std::uint64_t deadline_ns);
-// Both, over a connection for this question alone. Needs no bus.json.
+// Both, over a connection for this request only. Does not need bus.json.
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 
 }  // namespace lapwing

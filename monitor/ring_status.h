@@ -1,4 +1,4 @@
-// The ring of a bus, and what its publisher is doing.
+// The ring of a bus, and the state of its publisher.
 //
 // Thread safety: values; a RingWatch belongs to one thread.
 #pragma once
@@ -28,17 +28,17 @@ inline constexpr std::uint64_t kSilentNs = 3'000'000'000;
 // unless it was seen to change before.
 inline constexpr std::uint64_t kHeartbeatProofNs = kHeartbeatIntervalNs + kHeartbeatIntervalNs / 5;
 
-// What a publisher has counted since its session began.
+// The counts of a publisher since its session began.
 struct RingCounts {
   std::uint64_t idle_wakes = 0;   // of its own threads
   std::uint64_t doorbells = 0;    // wakes of parked subscribers
   std::uint64_t subscribers = 0;  // connected now
-  // As its subscribers reported them, those that are gone included.
+  // As its subscribers reported them, including those that have left.
   std::uint64_t gaps = 0;
   std::uint64_t lost = 0;           // records
   std::uint64_t journal_bytes = 0;  // written to segments
   Durations stalls;                 // publish waited for the journal
-  Durations syncs;                  // from the begin of a sync to durable
+  Durations syncs;                  // from the start of a sync until durable
 };
 
 enum class PublisherState {
@@ -59,17 +59,18 @@ constexpr const char* name_of(PublisherState state) {
   return detail::name_in(kNames, state);
 }
 
-// The words are what the publisher last stored, alive or dead.
+// The words are those that the publisher last stored, whether or not it is alive.
 struct RingStatus {
   std::string path;
   std::uint32_t publisher_pid = 0;
   ProcessState process = ProcessState::kUnknown;  // of the publisher
-  // Whether a process holds the ring's lock: its publisher, until it has ended, however it ends.
+  // Whether a process holds the ring's lock. The publisher holds it until it ends, however it ends.
   // nullopt: the kernel does not report it.
   std::optional<bool> is_held;
   RingState state = RingState::kRunning;
   std::uint64_t heartbeat_age_ns = 0;  // bus/heartbeat_watch.h
-  // False: the heartbeat is of another clock and was not seen to change, so it is at least that old.
+  // False: the heartbeat is of another clock and was not seen to change, so it is at least that
+  // old.
   bool is_heartbeat_age_known = true;
   Sequence session_first = 0;
   Sequence head = 0;
@@ -79,7 +80,7 @@ struct RingStatus {
   JournalCondition journal;
   std::optional<RingCounts> counts;  // a publisher before 0.2.0 has none
 
-  // Four sources are compared, since each may be wrong or missing: the lock of the ring, the
+  // Compares four sources, because each may be wrong or missing: the lock of the ring, the
   // heartbeat, the ring's state and the kernel's report of the process.
   PublisherState publisher_state() const;
   // False while a heartbeat of another clock may still prove that the publisher runs.
@@ -99,7 +100,7 @@ struct RingStatus {
   }
 };
 
-// A ring file that is read again and again.
+// A ring file that is read repeatedly.
 class RingWatch {
  public:
   // The ring that bus.json names. Errors: those of open_described_ring and RingWordsCopy::read.
@@ -111,7 +112,7 @@ class RingWatch {
   // RingWordsCopy::refresh.
   absl::Status refresh(std::uint64_t now_ns);
   Sequence head() const;
-  // While a publisher lives, no other one can have started.
+  // While a publisher lives, no other publisher can have started.
   bool is_published() const;
   RingStatus status();
 

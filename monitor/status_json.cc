@@ -30,7 +30,7 @@ Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) 
   return list_json(std::span(list), json_of);
 }
 
-// Null for a part that could not be read, with the reason beside it.
+// Adds null for a part that could not be read, and the reason beside it.
 template <typename Part, typename JsonOf>
 void add_part(Json& json, const std::string& key, const absl::StatusOr<Part>& part,
               const JsonOf& json_of) {
@@ -109,7 +109,8 @@ Json session_json(const SessionRecord& session) {
 
 namespace {
 
-// [upper bound, count] of each bucket that is not empty. The last bucket has no bound: the largest age.
+// [upper bound, count] of each bucket that is not empty. The last bucket has no bound: the largest
+// age.
 Json buckets_json(const AgeHistogram& ages) {
   Json json = Json::array();
   const auto counts = ages.counts();
@@ -207,12 +208,12 @@ Json reasons_json(const std::array<std::uint64_t, kDropReasons>& counts) {
   return json;
 }
 
-// With what a monitor observes over several readings.
+// Includes values that a monitor observes over several readings.
 Json watched_json(const SubscriberStatus& subscriber) {
   const Observed& observed = subscriber.observed;
   Json json = subscriber_json(subscriber);
   if (subscriber.latency) json["latency"]["window"] = recent_json(observed.recent_latency);
-  const bool is_known = !subscriber.is_missing();  // how far it is behind
+  const bool is_known = !subscriber.is_missing();  // whether its lag is known
   json["lag"] = is_known ? Json(observed.lag) : Json(nullptr);
   json["lag_rate"] = is_known ? Json(observed.lag_rate) : Json(nullptr);
   json["delay_seconds"] = is_known ? Json(seconds_of(observed.delay_ns)) : Json(nullptr);
@@ -292,7 +293,7 @@ Json left_out_json(const LeftOut& left_out) {
           {"not_watched", left_out.not_watched}};
 }
 
-// As the text of the description has it (docs/reference/records.md).
+// In the form of the description's text (docs/reference/records.md).
 void add_description(Json& json, const RecordIdentity& records) {
   if (records.description != nullptr) {
     json["description"] =

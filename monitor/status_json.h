@@ -1,4 +1,4 @@
-// What --json prints of buses and channels: one function a type, and every key in one file.
+// The --json output for buses and channels: one function for each type, and all keys in one file.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,19 +15,19 @@
 
 namespace lapwing {
 
-// Any user can open channels: without a limit they would make every reading long.
+// Any user can open channels, so without a limit they could make every reading long.
 inline constexpr std::size_t kChannelsShown = 1'024;
 
-// What `lapwing buses` prints of buses that were found.
+// The output of `lapwing buses` for the buses that were found.
 nlohmann::ordered_json buses_json(const MachineReading& reading);
-// Without its sessions, of which there may be a million.
+// Without its sessions, because there may be a million of them.
 nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json session_json(const SessionRecord& session);
 nlohmann::ordered_json events_json(const ControlClient::EventList& list);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);
-// `channels` is null with `channels_why` where they could not be read. Of more than kChannelsShown,
-// the first by path.
+// If the channels could not be read, `channels` is null and `channels_why` has the reason. If there
+// are more than kChannelsShown, the first ones by path are shown.
 nlohmann::ordered_json machine_json(const MachineReading& reading,
                                     const absl::StatusOr<ChannelList>& channels);
 nlohmann::ordered_json expected_json(const std::vector<ExpectedReading>& readings);

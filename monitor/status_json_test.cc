@@ -15,7 +15,7 @@ TEST_CASE("the buckets of a latency are those with ages, each with its upper bou
   AgeHistogram ages;
   ages.add(0);
   ages.add(1000, 3);
-  const std::uint64_t oldest = std::uint64_t{1} << 40;  // beyond the last bound
+  const std::uint64_t oldest = std::uint64_t{1} << 40;  // above the last bound
   ages.add(oldest);
   bus.publisher->subscribers.emplace_back().latency = Latency{.every = 1, .age_ns = ages};
   const auto json = machine_json({.buses = {bus}}, ChannelList());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kReportFreshNs = 3 * kReportNsMin;
 
-// 0 is the number of what a peer did not report.
+// 0 means that the peer did not report the value.
 template <typename Enum>
 std::optional<Enum> reported(std::uint32_t number) {
   return number == 0 ? std::nullopt : std::optional(static_cast<Enum>(number));

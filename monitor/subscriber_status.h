@@ -1,4 +1,4 @@
-// A subscriber: what it last reported to its publisher, and what a monitor observes of it.
+// A subscriber: its last report to its publisher, and what a monitor observes of it.
 //
 // Thread safety: values and free functions.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-// A subscriber that runs reports every kReportNsMin while it takes records.
+// A running subscriber reports every kReportNsMin while it takes records.
 inline constexpr std::uint64_t kSilentReportNs = 3'000'000'000;
 inline constexpr std::uint64_t kFarBehindNs = 5'000'000'000;  // a delay that needs an operator
 
@@ -29,7 +29,7 @@ struct Latency {
   std::uint64_t unstamped = 0;  // records without a time
 };
 
-// The same of the last minute.
+// The same for the last minute.
 struct RecentLatency {
   std::uint64_t over_ns = 0;  // time that it covers: kLatencyWindowNs, less at the beginning
   AgeHistogram age_ns;
@@ -37,18 +37,19 @@ struct RecentLatency {
 
 struct Observed {
   ProcessState process = ProcessState::kUnknown;
-  // Since its last report, or since it attached, by the publisher's CLOCK_MONOTONIC. A publisher
-  // before control version 4 does not send it. Then it is measured by the wall clock, and nullopt
-  // for a report from the future.
+  // Time since its last report, or since it attached, by the publisher's CLOCK_MONOTONIC. A
+  // publisher before control version 4 does not send it. Then it is measured by the wall clock, and
+  // nullopt for a report from the future.
   std::optional<std::uint64_t> report_age_ns;
   // Records between its position and the head that it saw, if its report is recent; otherwise
-  // between its position and head now. A report may be 100 ms old, so head now would make a live
-  // reader seem 100,000 records behind at a million a second. A stopped reader sends no reports.
+  // between its position and head now. A report may be 100 ms old, so with head now a live reader
+  // would seem 100,000 records behind at a million a second. A stopped reader sends no reports.
   std::uint64_t lag = 0;
   bool is_recent = false;
-  // The following need a BusMonitor that reads the bus more than once.
-  // Age of the next record that it has to take; 0 if there is none. If that was published before the
-  // watch began, it is older than this, and `delay_is_longer` is true.
+  // The following members need a BusMonitor that reads the bus more than once.
+  //
+  // Age of the next record that it has to take; 0 if there is none. If that was published before
+  // the watch began, it is older than this, and `delay_is_longer` is true.
   std::uint64_t delay_ns = 0;
   bool delay_is_longer = false;
   double lag_rate = 0;  // records per second by which its lag grew since the reading before
@@ -59,7 +60,7 @@ struct SubscriberStatus {
   std::uint32_t pid = 0;
   std::uint32_t uid = 0;
   std::string name;
-  ClientState state = ClientState::kJoining;  // any number: it is what a peer sent
+  ClientState state = ClientState::kJoining;  // as the peer sent it: any number
   bool may_park = false;
   bool observes = false;             // it only shows records, so it never needs an operator
   std::optional<WaitStrategy> wait;  // any number; nullopt: not reported
@@ -78,8 +79,8 @@ struct SubscriberStatus {
 
   bool is_missing() const { return missing_since_wall_ns != 0; }
   bool is_stopped() const { return observed.process == ProcessState::kStopped && !is_missing(); }
-  // It is behind and has not reported for kSilentReportNs: it hangs, or it is stopped and the kernel
-  // does not report its process.
+  // It is behind and has not reported for kSilentReportNs: it hangs, or it is stopped and the
+  // kernel does not report its process.
   bool is_silent() const;
   // A joining subscriber reads old records, and is not late.
   bool is_far_behind() const {

@@ -1,4 +1,4 @@
-// Times as every command shows them to a person.
+// Times in the format of every command.
 //
 // Thread safety: pure function.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace lapwing {
 
-// RFC 3339 in UTC, always to the nanosecond so that columns stand: 2026-11-20T14:30:00.000000000Z.
-// `time_ns` is nanoseconds since 1970.
+// RFC 3339 in UTC, always to the nanosecond so that columns are aligned:
+// 2026-11-20T14:30:00.000000000Z. `time_ns` is nanoseconds since 1970.
 inline std::string time_text(std::uint64_t time_ns) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E9SZ", utc_time(time_ns), absl::UTCTimeZone());
 }

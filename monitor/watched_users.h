@@ -1,7 +1,8 @@
 // The users whose buses a monitor shows: this user, root, and those that an option names.
 //
 // Another user may be hostile: it may announce buses that do not answer, or that have the names of
-// others. So its buses carry its name, have limits of their own, and nobody waits for them.
+// others. So its buses carry its name and have limits of their own, and no other reading waits for
+// them.
 //
 // Thread safety: values and free functions; parse_watched_users() and user_name() may wait for the
 // system's user database.
@@ -19,18 +20,18 @@ namespace lapwing {
 
 struct WatchedUsers {
   bool all = false;
-  std::set<uid_t> others;  // besides this user and root
+  std::set<uid_t> others;  // in addition to this user and root
 
   bool includes(uid_t user) const;
 };
 
-// Names, numbers, or "all". Errors: kInvalidArgument (there is no such user).
+// Parses names, numbers, or "all". Errors: kInvalidArgument (there is no such user).
 absl::StatusOr<WatchedUsers> parse_watched_users(const std::vector<std::string>& texts);
 
-// This user, and root, who can do everything anyway.
+// Whether it is this user, or root, who can do everything anyway.
 bool is_trusted_user(uid_t user);
 
-// The number if the user has no name.
+// The name of the user, or the number if it has none.
 std::string user_name(uid_t user);
 
 }  // namespace lapwing

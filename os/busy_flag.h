@@ -1,10 +1,10 @@
-// Whether a call on an object is under way: one thread at a time may use it, and a call of a second
-// one that comes meanwhile is refused.
+// Flags that mark a call on an object as under way. Only one thread at a time may use the object,
+// and a call by a second thread is refused.
 //
-//   BusyFlag  around calls that wait: of two that overlap, one is refused
-//   UseMark   around every call, for which an exchange would cost too much: one that overlaps a call
-//             that has been under way for a while, as one that waits has, is refused. The same word
-//             says in which process that is, a number which a child made by fork() changes.
+//   BusyFlag  for calls that wait: of two overlapping calls, one is refused
+//   UseMark   for every call, where an exchange would cost too much: refuses a call that overlaps
+//             one that has been under way for a while, such as one that waits. The same word
+//             contains the number of the process, which differs in a child made by fork().
 //
 // Thread safety: any thread.
 #pragma once
@@ -16,9 +16,9 @@ namespace lapwing {
 
 class BusyFlag {
  public:
-  // True for one caller until release(). Acquire, partner release(): the next holder sees what the
-  // last one did. Release, partner is_taken(): a call that is refused sees what the holder had done
-  // before.
+  // Returns true to one caller until release(). Acquire, partner release(): the next holder sees
+  // the last holder's stores. Release, partner is_taken(): a refused call sees the stores from
+  // before the holder took the flag.
   bool try_take() { return !busy_.exchange(true, std::memory_order_acq_rel); }
   void release() { busy_.store(false, std::memory_order_release); }
   bool is_taken() const { return busy_.load(std::memory_order_acquire); }
@@ -31,8 +31,8 @@ class UseMark {
  public:
   explicit UseMark(std::uint32_t process) : process_(process), word_(process) {}
 
-  // Relaxed: refusing is all that it does. A call that is not refused has been ordered after the last
-  // one by its caller, or else the two overlap by less than a store takes to be seen.
+  // Relaxed, because it only refuses calls. The caller orders a call that is not refused after the
+  // last one. Otherwise the two overlap by less time than a store needs to become visible.
   bool is_free_in(std::uint32_t process) const {
     return word_.load(std::memory_order_relaxed) == process;
   }

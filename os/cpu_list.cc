@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// Digits only: SimpleAtoi would take a sign and spaces.
+// Accepts only digits, because SimpleAtoi would accept a sign and spaces.
 bool parse_cpu(absl::string_view text, unsigned& cpu) {
   const bool is_number =
       !text.empty() && text.find_first_not_of("0123456789") == absl::string_view::npos;

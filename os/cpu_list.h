@@ -11,13 +11,13 @@
 
 namespace lapwing {
 
-inline constexpr unsigned kCpusMax = 8192;  // no kernel is built for more
+inline constexpr unsigned kCpusMax = 8192;  // kernels do not support more
 
-// The numbers that the text lists, ascending, each once. Errors: kInvalidArgument (not such a list;
-// a range that goes down; a number from kCpusMax on).
+// Returns the numbers in the list, ascending, each once. Errors: kInvalidArgument (not such a list,
+// a descending range, or a number of kCpusMax or more).
 absl::StatusOr<std::vector<unsigned>> parse_cpu_list(absl::string_view text);
 
-// The shortest such text for these numbers, which may be in any order.
+// Returns the shortest such text for these numbers, which may be in any order.
 std::string cpu_list_text(std::vector<unsigned> cpus);
 
 }  // namespace lapwing

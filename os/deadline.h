@@ -1,5 +1,5 @@
-// What a deadline (lapwing/waiting.h) leaves a call: how long it may wait, and what it answers if it
-// has nothing to give by then.
+// The remaining time until a deadline (lapwing/waiting.h), and the error of a call that has no
+// result by its deadline.
 //
 // Thread safety: free functions without state.
 #pragma once
@@ -13,24 +13,25 @@
 
 namespace lapwing {
 
-// From now on; 0 once it has passed.
+// Returns the time left, or 0 once the deadline has passed.
 inline std::uint64_t left_ns(Deadline deadline) {
   const std::uint64_t now_ns = monotonic_ns();
   const std::uint64_t until_ns = deadline.monotonic_ns();
   return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
-// With Deadline::now() it did not wait.
+// Returns kWouldBlock for Deadline::now(), because the call did not wait, and kTimedOut otherwise.
 constexpr Errc nothing_by(Deadline deadline) {
   return deadline == Deadline::now() ? Errc::kWouldBlock : Errc::kTimedOut;
 }
 
-// Whether a call answered so: there was nothing by its deadline.
+// Returns whether a call ended with one of these errors, without a result by its deadline.
 constexpr bool came_to_nothing(Errc error) {
   return error == Errc::kWouldBlock || error == Errc::kTimedOut;
 }
 
-// Of an option that may be kNever or kOnRequest, which is 0 here. Such an option is above 0.
+// Converts an option that may be kNever or kOnRequest, which both become 0. Other values are above
+// 0.
 constexpr std::uint64_t ns_or_zero(std::chrono::nanoseconds option) {
   return option == kNever ? 0 : static_cast<std::uint64_t>(option.count());
 }

@@ -16,7 +16,7 @@ bool is_below(const std::string& path, const std::string& directory) {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
-// The components of what follows an anchor's path.
+// Returns the components of the part of a path after the anchor's path.
 std::vector<std::string> components_of(const std::string& path) {
   std::vector<std::string> components;
   for (std::size_t begin = 0; begin < path.size();) {
@@ -30,7 +30,7 @@ std::vector<std::string> components_of(const std::string& path) {
 
 }  // namespace
 
-// The root itself may be a link: whoever runs the bus may have put its journal on another disk.
+// The directory itself may be a link, because an operator may have put the journal on another disk.
 void DirectoryAnchors::add(const std::string& directory) {
   UniqueFd fd = UniqueFd::opened_by([&] { return ::open(directory.c_str(), kHeld); });
   const std::lock_guard lock(mutex_);
@@ -51,7 +51,7 @@ PathPlace DirectoryAnchors::place_of(const std::string& path) const {
   const Anchor anchor = find(path);
   if (anchor.path.empty()) return {nullptr, path};
   const std::vector<std::string> components = components_of(path.substr(anchor.path.size()));
-  // What leaves the anchor would not move with it.
+  // A path that leaves the anchor would not move with it.
   if (std::ranges::find(components, "..") != components.end()) return {nullptr, path, EXDEV};
   if (components.empty()) return {anchor.directory, "."};
   PathPlace place{anchor.directory, components.back()};

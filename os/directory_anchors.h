@@ -1,7 +1,7 @@
-// Directories that a PosixDisk holds open: what lies in them is found wherever they are moved to.
+// Directories that a PosixDisk holds open, so that their files are found even if they are moved.
 //
-// A path below an anchor is walked from the anchor's descriptor, one component at a time, and a
-// link on the way is not followed. Every other path is looked up as the kernel does it.
+// A path below an anchor is walked from the anchor's descriptor, one component at a time, without
+// following links. The kernel looks up every other path as usual.
 //
 // Thread safety: any thread.
 #pragma once
@@ -21,9 +21,9 @@ namespace lapwing {
 
 // Where a path is looked up: a name relative to a directory, for the system calls that end in "at".
 struct PathPlace {
-  std::shared_ptr<const UniqueFd> directory;  // null: the path is below no anchor
+  std::shared_ptr<const UniqueFd> directory;  // null: the path is not below an anchor
   std::string name;                           // one component, or the whole path
-  int sys_errno = 0;  // why a directory on the way cannot be had; then there is no place
+  int sys_errno = 0;  // why a directory on the path cannot be opened; 0: none failed
 
   int at() const { return directory == nullptr ? AT_FDCWD : directory->get(); }
   bool anchored() const { return directory != nullptr || sys_errno != 0; }
@@ -31,8 +31,7 @@ struct PathPlace {
 
 class DirectoryAnchors {
  public:
-  // Takes the place of an anchor of the same path. A directory that cannot be opened is not
-  // anchored.
+  // Replaces an anchor with the same path. A directory that cannot be opened is not anchored.
   void add(const std::string& directory);
   PathPlace place_of(const std::string& path) const;
   AnchorState state_of(const std::string& path) const;
@@ -42,7 +41,8 @@ class DirectoryAnchors {
     std::string path;
     std::shared_ptr<const UniqueFd> directory;
   };
-  // The innermost anchor that `path` is, or is below; its path is empty if there is none.
+  // Returns the innermost anchor that is equal to `path` or above it. Its path is empty if there is
+  // none.
   Anchor find(const std::string& path) const;
 
   mutable std::mutex mutex_;

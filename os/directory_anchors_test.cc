@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-// A directory "root" with one below it, "root/id", and room beside it.
+// A directory "root" that contains "root/id", in a directory of its own.
 class Fixture {
  public:
   Fixture() {

@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// The kernel's own list first: the process id in the file may be from another container.
+// Uses the kernel's list first, because the process id in the file may be from another container.
 std::string held_by(int fd, const LockUse& use) {
   const std::optional<LockHolder> holder = flock_holder(fd);
   if (holder && !has_ended(holder->pid)) {
@@ -28,7 +28,7 @@ std::string held_by(int fd, const LockUse& use) {
   return absl::StrCat("is still locked: ", ended_text(use.who, pid));
 }
 
-// For messages; os/file_lock.cc also recognises a reader's lock by it.
+// The id is for messages. os/file_lock.cc also uses it to recognise a reader's lock.
 void write_holder(int fd) {
   const std::string text = absl::StrCat(::getpid(), "\n");
   if (::ftruncate(fd, 0) != 0) return;

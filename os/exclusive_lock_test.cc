@@ -55,7 +55,7 @@ TEST_CASE("The lock is free once its holder is killed, and its file stays, 0600"
   REQUIRE((info.st_mode & 07777) == 0600);
 }
 
-// As of a deadline that never comes, which is more than the clock holds.
+// Includes a deadline that never comes, which is beyond the clock's range.
 TEST_CASE("A taker waits for a holder that goes away in time, or without end") {
   for (const std::uint64_t retry_ns : {kLongNs, ~std::uint64_t{0}}) {
     TemporaryDirectory directory;

@@ -20,7 +20,7 @@
 namespace lapwing {
 namespace {
 
-constexpr int kAttemptsMin = 100;  // whatever the time
+constexpr int kAttemptsMin = 100;  // regardless of the time
 constexpr std::size_t kPidTextMax = 32;
 constexpr std::chrono::milliseconds kHolderLookInterval{50};
 
@@ -32,7 +32,7 @@ absl::Status not_a_lock(const std::string& path) {
 absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) {
   UniqueFd fd;
   do {
-    // O_NONBLOCK: a fifo does not hold us up.
+    // O_NONBLOCK, so that the open does not wait if the path is a FIFO.
     fd = UniqueFd::opened_by([&] {
       return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
     });
@@ -52,9 +52,9 @@ absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) 
                                                       "; let that user remove it"));
 }
 
-// Whether the flock is held by a process that may only read the file: it opened the file while the
-// mode was too wide. Such a process cannot write its id into the file. So if it has ended and left
-// its descriptor to another process, it is not taken for a killed publisher.
+// Returns whether the flock is held by a process that may only read the file. Such a process opened
+// the file while its mode was too permissive. It cannot write its id into the file. So if it has
+// ended and left its descriptor to another process, it is not mistaken for a killed publisher.
 bool is_held_by_reader(int fd) {
   struct stat found{};
   const std::optional<LockHolder> holder = flock_holder(fd);
@@ -91,7 +91,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     if (!file.ok()) return file.status();
     const auto lock = [&] { return ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; };
     int failure = retry_lock(0, lock);
-    bool is_readers = false;  // asked again and again: one that waits gets it from the last holder
+    bool is_readers = false;  // checked in each round: another waiter may get the lock
     while (failure == EWOULDBLOCK) {
       is_readers = is_held_by_reader(fd->get());
       const auto left = deadline - now();
@@ -105,7 +105,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     const absl::StatusOr<bool> named = file->is_named();
     if (!named.ok()) return named.status();
     if (*named) return LockFile{*std::move(fd), *std::move(file), true};
-    // Removed meanwhile: it keeps nobody out.
+    // The file was removed meanwhile, so the lock excludes no other process.
   }
   return make_error(Errc::kInUse, absl::StrCat("another process removes ", path, " repeatedly"));
 }
@@ -122,7 +122,8 @@ int lock_against_writers(int fd) {
   const absl::StatusOr<bool> held = is_whole_file_locked(fd, "");
   if (!held.ok()) return errno_of(held.status());
   if (*held) return EWOULDBLOCK;
-  // Read locks, or a writer that has just ended. A second failure is taken for read locks.
+  // The cause is read locks, or a writer that has just ended. A second failure is attributed to
+  // read locks.
   const int again = lock_whole_file(fd);
   return again == EWOULDBLOCK && !is_whole_file_locked(fd, "").value_or(true) ? 0 : again;
 }
@@ -133,7 +134,7 @@ void unlock_whole_file(int fd) {
 }
 
 absl::StatusOr<bool> is_whole_file_locked(int fd, const std::string& path) {
-  struct flock whole = whole_file(F_RDLCK);  // only a write lock is in its way
+  struct flock whole = whole_file(F_RDLCK);  // only a write lock conflicts with it
   if (::fcntl(fd, F_OFD_GETLK, &whole) == 0) return whole.l_type != F_UNLCK;
   return make_system_error(errno, absl::StrCat("finding the holder of ", path));
 }

@@ -28,13 +28,13 @@ int write_zeros(int fd, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t bytes = std::min(kPagesPerWrite * kPageBytes, end - begin);
     const ssize_t put = ::pwrite(fd, zeros.get(), bytes, static_cast<off_t>(begin));
     if (put < 0 && errno != EINTR) return errno;
-    if (put == 0) return EIO;  // it would be retried for ever
+    if (put == 0) return EIO;  // otherwise it would retry forever
     if (put > 0) begin += static_cast<std::uint64_t>(put);
   }
   return 0;
 }
 
-// Fills the page of the file's end with zeros, from there up to `end`.
+// Fills the page that contains the file's end with zeros, from the file's end to `end`.
 int complete_last_page(int fd, std::uint64_t size, std::uint64_t end) {
   Page page{};
   const std::uint64_t begin = whole_pages_below(size);
@@ -53,7 +53,7 @@ int complete_last_page(int fd, std::uint64_t size, std::uint64_t end) {
   return static_cast<std::uint64_t>(put) == bytes ? 0 : EIO;
 }
 
-// The next offset, from `offset` on, of a hole or of data; `end` if there is none.
+// Returns the next offset at or after `offset` of a hole or of data, or `end` if there is none.
 std::uint64_t next(int fd, std::uint64_t offset, int what, std::uint64_t end) {
   const off_t found = ::lseek(fd, static_cast<off_t>(offset), what);
   return found < 0 ? end : std::min(static_cast<std::uint64_t>(found), end);

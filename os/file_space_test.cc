@@ -1,4 +1,4 @@
-// Space that is reserved by writing, as on a file system without fallocate.
+// Tests space reservation by writing, as on a file system without fallocate.
 #include "os/file_space.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ bool is_allocated(int fd, std::uint64_t bytes) {
   return static_cast<std::uint64_t>(info_of(fd).st_blocks) * 512 >= bytes;
 }
 
-// The content as somebody without O_DIRECT reads it.
+// Returns the content, read without O_DIRECT.
 std::string content(const TemporaryDirectory& directory) {
   const UniqueFd fd = make_file(directory);
   std::string text(static_cast<std::size_t>(info_of(fd.get()).st_size), '?');

@@ -16,10 +16,10 @@ namespace {
 #if defined(SO_PASSRIGHTS)
 constexpr int kPassRights = SO_PASSRIGHTS;
 #else
-constexpr int kPassRights = 83;  // of Linux 6.16; older kernels answer ENOPROTOOPT
+constexpr int kPassRights = 83;  // from Linux 6.16; older kernels return ENOPROTOOPT
 #endif
 
-// The buffer of a socket holds fewer packets, even empty ones.
+// More than the buffer of a socket can hold, even if the packets are empty.
 constexpr int kPacketsScannedMax = 4096;
 
 // Used by the threads of close_apart until the process ends.
@@ -39,8 +39,8 @@ bool passes_credentials(int socket) {
 
 enum class Waiting { kNothing, kPacket, kDescriptors };
 
-// Peeks at the next packet. There is room for the credentials of its sender, if they come, and for
-// nothing else, so the control data is truncated exactly if there are descriptors.
+// Peeks at the next packet. The control buffer has room only for the credentials of its sender, if
+// there are any. So the control data is truncated exactly if the packet has descriptors.
 Waiting look_at(int socket, bool has_credentials) {
   alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(ucred))];
   std::byte byte;
@@ -53,11 +53,12 @@ Waiting look_at(int socket, bool has_credentials) {
   const ssize_t got = recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT);
   if (got < 0) return Waiting::kNothing;
   if ((message.msg_flags & MSG_CTRUNC) != 0) return Waiting::kDescriptors;
-  // An empty packet has credentials, the end of the connection has none.
+  // An empty packet has credentials; the end of the connection does not.
   return got > 0 || message.msg_controllen != 0 ? Waiting::kPacket : Waiting::kNothing;
 }
 
-// Discards the packets of a socket that was shut down, up to one with descriptors. True: there is one.
+// Discards the packets of a socket that was shut down, up to the first with descriptors. Returns
+// true if there is one.
 bool drops_descriptors(int socket) {
   const int on = 1;
   if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return true;

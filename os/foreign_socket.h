@@ -1,10 +1,10 @@
-// Descriptors that another process sends over a local socket (SCM_RIGHTS), and how they are closed.
+// Closes descriptors that another process sends over a local socket (SCM_RIGHTS), and such sockets.
 //
-// The sender decides how long close() takes. A file of a FUSE file system waits for the answer of
-// its daemon, and not even SIGKILL ends that wait. A TCP socket with SO_LINGER waits for its other
-// end. Both also happen if a packet is received without room for its descriptors, and if a socket is
-// closed while such a packet waits there. So a thread that has other work never does any of these:
-// close_apart closes in a thread of its own.
+// The sender determines how long close() takes. Closing a file of a FUSE file system waits for its
+// daemon, and not even SIGKILL ends that wait. Closing a TCP socket with SO_LINGER waits for its
+// peer. Both also happen if a packet is received without room for its descriptors, and if a socket
+// is closed while such a packet waits in it. A thread with other work must not do any of these, so
+// close_apart closes in a separate thread.
 //
 // Thread safety: any thread. One thread at a time uses a ForeignSocket.
 #pragma once
@@ -16,34 +16,34 @@
 
 namespace lapwing {
 
-// While close_apart closes this many, listeners of channels take in no new peer.
+// While close_apart closes this many descriptors, channel listeners accept no new peer.
 inline constexpr std::size_t kClosingApartMax = 64;
 
-// The kernel rejects all packets with descriptors that are sent to `socket` from now on
-// (SO_PASSRIGHTS, Linux 6.16). False: this kernel cannot.
+// Makes the kernel reject all packets with descriptors that are sent to `socket` from now on
+// (SO_PASSRIGHTS, Linux 6.16). Returns false if this kernel does not support it.
 bool refuse_descriptors(int socket);
-// Whether refuse_descriptors works on this kernel.
+// Returns whether refuse_descriptors works on this kernel.
 bool kernel_refuses_descriptors();
 
-// Whether the next packet on `socket` carries descriptors. The packet stays there.
+// Returns whether the next packet on `socket` carries descriptors. The packet stays in the socket.
 bool carries_descriptors(int socket);
 
-// Whether `fd` is a file in memory, whose close() returns at once.
+// Returns whether `fd` is a file in memory, whose close() returns at once.
 bool closes_at_once(int fd);
 
-// Closes `fd` in a thread of its own, or in this one if no thread can be started.
+// Closes `fd` in a separate thread, or in this one if no thread can be started.
 void close_apart(UniqueFd fd);
-// Calls of close_apart that have not finished.
+// Returns the number of calls of close_apart that have not finished.
 std::size_t closing_apart();
 
-// Shuts `socket` down for both ends, discards the packets that wait there, and closes it. Never waits
-// for the other end.
+// Shuts `socket` down for both ends, discards the packets that wait in it, and closes it. Never
+// waits for the other end.
 void close_foreign(UniqueFd socket);
 
 // Closes a listening socket and the connections that were not accepted, in the same way.
 void close_listening(UniqueFd socket);
 
-// Owns a socket and closes it by close_foreign.
+// Owns a socket and closes it with close_foreign.
 class ForeignSocket {
  public:
   ForeignSocket() = default;

@@ -83,7 +83,7 @@ TEST_CASE("Descriptors whose close waits do not hold up the close of a socket") 
     REQUIRE(send_packet(pair.theirs.get(), "", lingering.fd.get()) == 0);
     lingering.fd.reset();
     if (has_left) pair.theirs.reset();
-    close_foreign(std::move(pair.ours));  // waits for ten minutes if it waits
+    close_foreign(std::move(pair.ours));  // would wait for ten minutes
     CHECK(closing_apart() == 1);
     lingering.other.reset();
     CHECK(end_closing_apart());

@@ -36,10 +36,10 @@ constexpr std::size_t kBitsPerWord = 64;
 
 }  // namespace
 
-// One a process. Constant-initialised and never destroyed: statics of the program, and threads at
-// its end, may use it.
+// One per process. It is constant-initialised and never destroyed, because statics of the program,
+// and threads at its end, may use it.
 struct ForkRegistry {
-  // An object that was left to the parent.
+  // An object that is left to the parent.
   struct Left {
     void* object;
     Left* next;
@@ -50,7 +50,7 @@ struct ForkRegistry {
   std::size_t holds = 0;
   ForkWatch* watches = nullptr;
   Left* left = nullptr;
-  std::uint64_t* descriptors = nullptr;  // a bit for each number
+  std::uint64_t* descriptors = nullptr;  // one bit per descriptor number
   std::size_t descriptor_words = 0;
 
   void lock() { pthread_mutex_lock(&mutex); }
@@ -59,7 +59,7 @@ struct ForkRegistry {
   void set_descriptor(int fd, bool open);
   void close_descriptors();
 
-  // Handlers of pthread_atfork. The mutex is held from the first to the second or third.
+  // Handlers of pthread_atfork. The mutex is held from prepare() until in_parent() or in_child().
   static void prepare();
   static void in_parent();
   static void in_child();
@@ -70,7 +70,7 @@ struct ForkRegistry {
 
 namespace {
 
-// The thread sanitizer takes the parent's other threads for threads of the child.
+// The thread sanitizer treats the parent's other threads as threads of the child.
 class IgnoredBySanitizer {
  public:
 #if defined(LAPWING_THREAD_SANITIZER)
@@ -100,8 +100,8 @@ void ForkRegistry::in_parent() {
   registry.unlock();
 }
 
-// The only thread of the child. Allocates nothing: another thread of the parent may have been
-// inside the allocator.
+// Runs in the child's only thread. Allocates nothing, because another thread of the parent may have
+// been inside the allocator.
 void ForkRegistry::in_child() {
   const IgnoredBySanitizer ignored;
   ++detail::fork_generation;
@@ -109,7 +109,7 @@ void ForkRegistry::in_child() {
   for (ForkWatch* watch = registry.watches; watch != nullptr; watch = watch->next_) {
     if (watch->on_child_ != nullptr) watch->on_child_(watch->object_);
   }
-  pthread_cond_init(&registry.held_no_more, nullptr);  // those who waited are not here
+  pthread_cond_init(&registry.held_no_more, nullptr);  // the child has no waiting threads
   registry.unlock();
 }
 

@@ -1,21 +1,21 @@
-// What a child made by fork() may not do with what its parent opened, and how it is kept from it.
+// Prevents a child made by fork() from using or keeping the resources of its parent.
 //
-// The child has copies of the parent's objects and none of their threads. What it held of them
-// would outlive the parent: a lock, a socket, an io_uring that keeps a lock. So before fork()
-// returns in the child
+// The child has copies of the parent's objects, but not their threads. A resource that the child
+// held would outlive the parent: a lock, a socket, or an io_uring that keeps a lock. So before
+// fork() returns in the child
 //   1. every descriptor of the library is closed there (enter_descriptor; os/unique_fd.h),
-//   2. every ForkMark that was made before says in_child(),
-//   3. the on_child of every ForkWatch has been called.
-// Mappings are MADV_DONTFORK (os/mapping.h), so the child has none of them. The parent notices
-// nothing but that fork() waits for what a ForkHold protects. vfork, posix_spawn and clone call no
-// such handler: every descriptor is close-on-exec.
+//   2. in_child() of every ForkMark that was made before returns true,
+//   3. on_child of every ForkWatch has been called.
+// Mappings are MADV_DONTFORK (os/mapping.h), so the child does not have them. The only effect on
+// the parent is that fork() waits for code that a ForkHold protects. vfork, posix_spawn and clone
+// do not call fork handlers. For them, every descriptor is close-on-exec.
 //
 // Invariants
 //  1. A descriptor is in the table from its system call to its close: both happen under a ForkHold.
-//  2. What on_child changes is single words: another thread of the parent may have been anywhere in
-//     the object when this one called fork().
+//  2. on_child changes only single words, because another thread of the parent may have been
+//     anywhere in the object when this thread called fork().
 //
-// Thread safety: any thread; fork() itself not from a signal handler.
+// Thread safety: any thread, but fork() must not be called in a signal handler.
 #pragma once
 
 #include <cstdint>
@@ -26,40 +26,42 @@
 namespace lapwing {
 
 namespace detail {
-// Forks between the first process and this one. Changes only in a child that has one thread yet.
+// The number of forks from the first process to this one. Changes only in a new child, while it has
+// one thread.
 extern std::uint32_t fork_generation;
 }  // namespace detail
 
-// The process in which it was made.
+// Marks the process in which it was made.
 class ForkMark {
  public:
-  // True in a child that this process forked since, and in the child's children.
+  // True in a child that was forked since then, and in that child's children.
   bool in_child() const { return generation_ != detail::fork_generation; }
 
  private:
   std::uint32_t generation_ = detail::fork_generation;
 };
 
-// kForked in words; `what` is "publisher" or its like.
+// Makes the error kForked. `what` is the kind of object, such as "publisher".
 absl::Status forked_error(const std::string& what);
 
-// A member of an object that a forked child must find ended. Declared last: it begins when the rest
-// of the object is there.
+// A member of an object that must be unusable in a forked child. Declare it last, so that it is
+// made after the rest of the object.
 class ForkWatch {
  public:
-  // Calls object.on_child(), which is noexcept, in each forked child. `what` as of forked_error.
+  // Calls object.on_child(), which is noexcept, in each forked child. `what` as in forked_error.
   template <typename Object>
   ForkWatch(Object& object, const std::string& what)
       : ForkWatch(what, &object,
                   [](void* watched) noexcept { static_cast<Object*>(watched)->on_child(); }) {}
-  // Of an object whose calls look at in_child() themselves.
+  // For an object whose calls check in_child() themselves.
   explicit ForkWatch(const std::string& what) : ForkWatch(what, nullptr, nullptr) {}
   ForkWatch(const ForkWatch&) = delete;
   ForkWatch& operator=(const ForkWatch&) = delete;
   ~ForkWatch();
 
   bool in_child() const { return mark_.in_child(); }
-  // What the object answers in a child. Made with the watch, so a child can always read it.
+  // The error of the object's calls in a child. Made with the watch, so that a child can always
+  // read it.
   const absl::Status& error() const { return error_; }
 
  private:
@@ -74,11 +76,11 @@ class ForkWatch {
   ForkWatch* next_ = nullptr;
 };
 
-// Keeps what the parent made, and a child cannot destroy: threads to join, mappings that are not
-// there. It stays for good, where a leak checker finds it.
+// Keeps an object of the parent that a child cannot destroy, because it has threads to join or
+// mappings that the child does not have. It is never freed, and stays reachable for leak checkers.
 void leave_to_parent(void* object);
 
-// Deletes `object`, or leaves it where this process is a child of the one that made it.
+// Deletes `object`, or leaves it if this process is a child of the process that made it.
 template <typename Object, typename Mark>
 void delete_unless_forked(Object* object, const Mark& made) {
   if (made.in_child()) {
@@ -88,8 +90,8 @@ void delete_unless_forked(Object* object, const Mark& made) {
   }
 }
 
-// While one lives, fork() waits in every other thread. For system calls that make or close a
-// descriptor, and for nothing that may call fork(). Keeps errno.
+// While a ForkHold exists, fork() in other threads waits. Use it around system calls that create or
+// close a descriptor, never around code that may call fork(). Preserves errno.
 class ForkHold {
  public:
   ForkHold();
@@ -98,9 +100,9 @@ class ForkHold {
   ~ForkHold();
 };
 
-// The table of the descriptors that a forked child closes. Negative numbers are none.
+// The table of the descriptors that are closed in a forked child. Negative numbers are ignored.
 void enter_descriptor(int fd);
-void forget_descriptor(int fd);  // it stays open, also in a child
-void close_descriptor(int fd);   // and forgets it
+void forget_descriptor(int fd);  // it stays open, even in a child
+void close_descriptor(int fd);   // and removes it from the table
 
 }  // namespace lapwing

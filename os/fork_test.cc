@@ -44,7 +44,7 @@ struct Descriptors {
   OpenFile file;
 };
 
-// Counts the forks that this process is a child of.
+// Counts the forks of which this process is a child.
 struct Watched {
   explicit Watched(int& forks) : calls(forks), watch(*this, "thing") {}
   void on_child() noexcept { ++calls; }
@@ -83,7 +83,7 @@ TEST_CASE("What a forked child opens is not closed by an owner that its parent m
       own.push_back(UniqueFd::opened_by([] { return open("/dev/null", O_RDONLY | O_CLOEXEC); }));
     }
     const std::set<int> all = descriptor_numbers();
-    if (!is_subset(parents, all)) return 1;  // no number was used again
+    if (!is_subset(parents, all)) return 1;  // a number was not reused
     if (held->event->valid() || held->event->get() != -1) return 2;
     held.reset();
     return descriptor_numbers() == all ? 0 : 3;

@@ -18,10 +18,10 @@ bool hung_up(int fd) {
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
-// What recv() returns. An empty packet and the end of the connection both give 0, but with
-// SO_PASSCRED every packet has its sender's credentials with it, which are cut off here, and the
-// end has none. A socket without it (a client's) shows an empty packet only while the peer has not
-// hung up.
+// The result of recvmsg(), which returns 0 for both an empty packet and the end of the connection.
+// With SO_PASSCRED, every packet has its sender's credentials, which are truncated here, and the
+// end has none. Without it (on a client's socket), an empty packet is recognised only while the
+// peer has not hung up.
 struct Received {
   ssize_t size;
   bool is_end;
@@ -32,7 +32,7 @@ Received receive_packet(int fd, std::span<std::byte> bytes) {
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  // MSG_TRUNC: the packet's true size, also when it is larger than any frame.
+  // MSG_TRUNC returns the packet's true size, even if it is larger than any frame.
   const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC);
   const bool has_credentials = (message.msg_flags & MSG_CTRUNC) != 0;
   return {size, size == 0 && !has_credentials && hung_up(fd)};
@@ -70,7 +70,7 @@ absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameLengths length_
 SendOutcome send_frame(int fd, std::span<const std::byte> frame) {
   for (;;) {
     if (send(fd, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
-      return SendOutcome::kSent;  // a packet goes whole or not at all
+      return SendOutcome::kSent;  // a packet is sent whole or not at all
     }
     if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return SendOutcome::kWouldBlock;
     if (errno != EINTR) return SendOutcome::kClosed;
@@ -80,13 +80,13 @@ SendOutcome send_frame(int fd, std::span<const std::byte> frame) {
 ReceiveOutcome receive_frame(int fd, Packet& packet, FrameLengths length_of) {
   bool reset_seen = false;
   for (;;) {
-    // Receiving them would close them here (os/foreign_socket.h).
+    // Receiving such a packet would close its descriptors in this thread (os/foreign_socket.h).
     if (!kernel_refuses_descriptors() && carries_descriptors(fd)) return ReceiveOutcome::kViolation;
     const auto [got, is_end] = receive_packet(fd, packet.bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;
-    // A peer that closed before it had read all we sent resets the connection. The kernel says so
-    // once, before it hands out what the peer had still sent, such as why it refused us.
+    // A peer that closes before it has read everything resets the connection. The kernel reports
+    // this once, before it returns frames that the peer had still sent, such as a Refused.
     if (got < 0 && errno == ECONNRESET && !std::exchange(reset_seen, true)) continue;
     if (got < 0) return ReceiveOutcome::kClosed;
     if (is_end) return ReceiveOutcome::kClosed;

@@ -1,8 +1,7 @@
-// Frames over a local socket, in and out: for the control socket of a bus and the socket of a
-// channel.
+// Sends and receives frames over a local socket, for the control socket of a bus and the socket of
+// a channel.
 //
-// Free functions over descriptors the caller owns. No send or receive blocks, and none raises
-// SIGPIPE.
+// Free functions; the caller owns the descriptors. They never block and never raise SIGPIPE.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 
 namespace lapwing {
 
-// A frame of type Frame with its header filled in and every other byte zero.
+// Makes a frame with its header filled in and every other byte zero.
 template <typename Frame>
 Frame make_frame(FrameType type) {
   Frame frame{};
@@ -25,12 +24,13 @@ Frame make_frame(FrameType type) {
   return frame;
 }
 
-// One received packet, not yet trusted beyond what check_frame says.
+// One received packet. Its contents are untrusted, except as check_frame verifies them.
 struct Packet {
   alignas(8) std::byte bytes[kFrameBytesMax];
   std::size_t size = 0;
 
-  // After check_frame. Of a longer frame its beginning; what a shorter one lacks is zero.
+  // Call it after check_frame. A longer frame is truncated, and missing fields of a shorter one are
+  // zero.
   template <typename Frame>
   Frame as() const {
     Frame frame{};
@@ -39,28 +39,28 @@ struct Packet {
   }
 };
 
-// How long a frame of a type may be, and {0, 0} for a type that does not exist: one protocol's
-// answer.
+// Returns the permitted size of a frame of that type in one protocol, or {0, 0} for a type that
+// does not exist.
 using FrameLengths = FrameLength (*)(FrameType type);
 
-// The frame's type, if magic, version and length fit the packet's bytes; kProtocol otherwise. A
-// packet whose size is larger than its bytes was truncated, which never fits.
+// Returns the frame's type if magic, version and length match the packet's bytes, otherwise
+// kProtocol. A packet whose size is larger than its bytes was truncated, and never matches.
 absl::StatusOr<FrameType> check_frame(const Packet& packet,
                                       FrameLengths length_of = control_frame_length);
 
 enum class SendOutcome { kSent, kWouldBlock, kClosed };
 SendOutcome send_frame(int fd, std::span<const std::byte> frame);
 template <typename Frame>
-  requires std::same_as<decltype(Frame::header), FrameHeader>  // or a container of bytes would fit
+  requires std::same_as<decltype(Frame::header), FrameHeader>  // excludes containers of bytes
 SendOutcome send_frame(int fd, const Frame& frame) {
   return send_frame(fd, std::as_bytes(std::span(&frame, 1)));
 }
 
 enum class ReceiveOutcome { kFrame, kWouldBlock, kClosed, kViolation };
-// Never blocks. kViolation: a packet that is empty, truncated, carries descriptors (it stays there) or
-// fails check_frame. An empty packet
-// directly before the end is told from the end where packets come with their sender's credentials
-// (a publisher's side); anyone else takes it for the end.
+// Never blocks. kViolation: a packet that is empty, truncated, carries descriptors (it stays in the
+// socket) or fails check_frame. An empty packet directly before the end is distinguished from the
+// end only if packets have their sender's credentials (on a publisher's side). Otherwise it is
+// treated as the end.
 ReceiveOutcome receive_frame(int fd, Packet& packet, FrameLengths length_of = control_frame_length);
 
 }  // namespace lapwing

@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-// Bytes of the mapping that starts at `address` which huge pages back, as /proc/self/smaps has it.
+// Returns how many bytes of the mapping at `address` are huge pages, according to /proc/self/smaps.
 absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::string& what) {
   const ForkHold hold;
   std::ifstream smaps("/proc/self/smaps");
@@ -43,13 +43,14 @@ constexpr int MADV_COLLAPSE = 25;  // newer than the headers of Debian 12
 
 void make_pages_huge(boost::interprocess::mapped_region& region) {
   char* const begin = static_cast<char*>(region.get_address());
-  // A range without any page is not collapsed, so each gets one, as far as there is memory.
+  // A range without pages is not collapsed, so each range gets one page, as long as there is
+  // memory.
   std::uint64_t bytes = 0;
   while (bytes + kHugePageBytes <= region.get_size() &&
          madvise(begin + bytes, kPageBytes, MADV_POPULATE_WRITE) == 0) {
     bytes += kHugePageBytes;
   }
-  if (bytes != 0) madvise(begin, bytes, MADV_COLLAPSE);  // who needs it asks what came of it
+  if (bytes != 0) madvise(begin, bytes, MADV_COLLAPSE);  // callers check the result if they need it
 }
 
 absl::Status request_huge_pages(boost::interprocess::mapped_region& region,

@@ -1,5 +1,5 @@
-// Huge pages under a shared mapping: made where the kernel can, and asked for by whether they are
-// there, since madvise() only wishes.
+// Huge pages for a shared mapping. madvise() is only a request, so the result is checked
+// afterwards.
 //
 // Thread safety: free functions.
 #pragma once
@@ -13,11 +13,11 @@
 
 namespace lapwing {
 
-// What is to have huge pages, in the words of the messages.
+// Text for messages about the mapping that uses huge pages.
 struct HugePageUse {
   std::string what;      // "the ring in /dev/shm/lapwing-0"
-  std::string enlarge;   // what makes room for one: "use a larger --capacity"
-  std::string allow_it;  // what makes the kernel give them: kAllowHugePagesOnTmpfs
+  std::string enlarge;   // the remedy for a mapping that is too small: "use a larger --capacity"
+  std::string allow_it;  // the remedy for a kernel that refuses: kAllowHugePagesOnTmpfs
 };
 
 inline constexpr char kAllowHugePagesOnTmpfs[] =
@@ -26,17 +26,18 @@ inline constexpr char kAllowHugePagesOnTmpfs[] =
 inline constexpr char kAllowHugePagesInMemfd[] =
     "let /sys/kernel/mm/transparent_hugepage/shmem_enabled be advise or always";
 
-// Makes the pages of a region that nothing has been written to huge ones, as many as there is
-// memory for, whatever the mount options and switches of the system are but `deny`. Linux 6.1, and
-// a region that map_file has aligned: elsewhere none. What is left is as it was, or has its first
-// page allocated.
+// Makes the pages of a region that was not written yet huge, as far as memory allows. Ignores the
+// mount options and the system's settings, except `deny`. Needs Linux 6.1, and a region that
+// map_file has aligned; otherwise has no effect. In the rest of the region, the first page of a
+// range may have been allocated.
 void make_pages_huge(boost::interprocess::mapped_region& region);
 
-// Wishes for huge pages; to be called before a page is touched or allocated.
-// kUnsupported if the region is smaller than one, or the kernel has none.
+// Requests huge pages. Call it before a page is touched or allocated. Returns kUnsupported if the
+// region is smaller than a huge page, or the kernel does not have them.
 absl::Status request_huge_pages(boost::interprocess::mapped_region& region, const HugePageUse& use);
 
-// kUnsupported, with the remedy, unless every huge page that fits into the populated region is one.
+// Returns kUnsupported, with the remedy, unless the populated region consists of as many huge pages
+// as fit.
 absl::Status require_huge_pages(const boost::interprocess::mapped_region& region,
                                 const HugePageUse& use);
 

@@ -23,7 +23,7 @@ using Catch::Contains;
 const HugePageUse kTestMemory{
     .what = "the test's memory", .enlarge = "use a larger one", .allow_it = kAllowHugePagesInMemfd};
 
-// A mapped memory file with no page yet.
+// Returns a mapped memory file without pages.
 boost::interprocess::mapped_region memory_of(std::uint64_t bytes) {
   const UniqueFd fd(memfd_create("lapwing-test", MFD_CLOEXEC));
   REQUIRE(fd.valid());
@@ -33,7 +33,7 @@ boost::interprocess::mapped_region memory_of(std::uint64_t bytes) {
   return *std::move(region);
 }
 
-// What stands in brackets in the kernel's file, such as "never"; empty without the file.
+// Returns the setting in brackets in the kernel's file, such as "never". Empty without the file.
 std::string shmem_enabled() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
   std::string text;

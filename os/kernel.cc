@@ -46,7 +46,7 @@ std::uint64_t wall_ns() {
 
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns) {
   const timespec timeout = timespec_of(timeout_ns);
-  // Not FUTEX_PRIVATE: the waker is another process.
+  // Not FUTEX_PRIVATE, because the waker is another process.
   syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
 
@@ -120,7 +120,7 @@ absl::StatusOr<UniqueFd> make_eventfd() {
 
 void signal_eventfd(int fd) {
   const std::uint64_t one = 1;
-  // A full counter (EAGAIN) is readable already, which is all a signal means.
+  // If the counter is full (EAGAIN), the eventfd is already readable, which is enough.
   while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
   }
 }

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::uint64_t kHour = 3'600'000'000'000;
 
-// One word of zero in shared memory, mapped for a reader and for a writer.
+// A word with value 0 in shared memory, mapped for a reader and for a writer.
 class SharedWord {
  public:
   SharedWord() {
@@ -79,7 +79,7 @@ TEST_CASE("Monotonic time does not go back, and wall time is of this century") {
 
 TEST_CASE("A futex wait ends at once when the word has changed") {
   std::uint32_t word = 2;
-  futex_wait(&word, 1, kHour);  // a wait of an hour would be a hang
+  futex_wait(&word, 1, kHour);  // a wait of an hour would look like a hang
   CHECK(word == 2);
 }
 
@@ -102,7 +102,8 @@ TEST_CASE("A thread that sleeps on a read-only mapping is woken through a writab
     futex_wait(word.reader(), 0, kHour);
     woken.set();
   });
-  // The sleeper counts as woken only when the kernel says so: until then it may not be asleep yet.
+  // The sleeper is counted as woken only when the kernel reports it. Until then, it may not sleep
+  // yet.
   int woke = 0;
   while (woke == 0 && !woken.is_set()) woke = futex_wake_all(word.writer());
   sleeper.join();
@@ -150,17 +151,17 @@ TEST_CASE("The private membarrier is to be had") {
   membarrier_private();
 }
 
-// What two processes share for the test below, a line for each word.
+// The memory that two processes share in the test below, with one cache line per word.
 struct Crossing {
-  alignas(128) std::atomic<std::uint32_t> round{0};  // the one to play
+  alignas(128) std::atomic<std::uint32_t> round{0};  // the round to play
   alignas(128) std::atomic<std::uint32_t> left{0};   // the last round in which each side stored
   alignas(128) std::atomic<std::uint32_t> right{0};
   alignas(128) std::atomic<std::uint32_t> played{0};  // the last round that the right side played
-  std::atomic<bool> over{false};                      // as of `round`
+  std::atomic<bool> over{false};                      // valid once `round` was stored
   std::atomic<bool> right_missed{false};  // whether it did not see the left side's store
 };
 
-// False if the other side has not come for a minute: it has ended.
+// Returns false if the other side has not stored `value` within a minute, and so has ended.
 bool await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kNsPerMs;
   for (int spins = 1; word.load() != value; ++spins) {
@@ -171,7 +172,7 @@ bool await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   return true;
 }
 
-// Lets the two sides meet at another moment in each round.
+// Makes the two sides meet at a different time in each round.
 void stagger(std::uint32_t steps) {
   for (std::uint32_t i = 0; i < steps; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
 }
@@ -194,7 +195,7 @@ bool run_on(const std::vector<std::size_t>& allowed) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-// Stores, then loads, and has nothing but the compiler's order between the two.
+// Stores, then loads, with only a compiler barrier between the two.
 void play_right(Crossing& crossing) {
   for (std::uint32_t round = 1;; ++round) {
     if (!await(crossing.round, round) || crossing.over) return;
@@ -230,7 +231,7 @@ TEST_CASE("The membarrier between processes is a barrier for the one that does n
   std::uint32_t left_missed = 0;
   std::uint32_t right_missed = 0;
   std::uint32_t both_missed = 0;
-  // More rounds where others want the processors, until the two sides have met.
+  // Plays more rounds until the two sides have met, because other processes may use the processors.
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kNsPerMs;
   std::uint32_t round = 1;
   for (; round <= kRounds ||

@@ -37,7 +37,8 @@ absl::StatusOr<ListenLock> ListenLock::take(const std::string& path, const Socke
 }
 
 ListenLock::~ListenLock() {
-  // The name goes while the lock is held: whoever waits for it finds that out and makes another.
+  // Remove the name while the lock is held. A waiting process detects that and creates another
+  // file.
   if (lock_.fd.valid()) lock_.file.unlink().IgnoreError();
 }
 

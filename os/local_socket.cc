@@ -34,7 +34,7 @@ absl::Status path_too_long(const std::string& path, const SocketKind& kind) {
                                  kind.place));
 }
 
-// Where a socket is or will be. path() names it for the other system calls, too.
+// The address of an existing or new socket. Other system calls use path() as well.
 class SocketAddress {
  public:
   static absl::StatusOr<SocketAddress> of(const std::string& path, const SocketKind& kind) {
@@ -66,16 +66,16 @@ class SocketAddress {
 
  private:
   SocketAddress() = default;
-  UniqueFd directory_;  // held while address_ goes through it
+  UniqueFd directory_;  // held while address_ refers to it
   sockaddr_un address_{};
 };
 
-// With SOCK_NONBLOCK or 0 for `flags`.
+// `flags` is SOCK_NONBLOCK or 0.
 absl::StatusOr<UniqueFd> make_socket(int flags, const SocketKind& kind) {
   UniqueFd fd =
       UniqueFd::opened_by([&] { return socket(AF_UNIX, kind.type | SOCK_CLOEXEC | flags, 0); });
   if (!fd.valid()) return make_system_error(errno, absl::StrCat("making a ", kind.name));
-  // Connections inherit it from the listener. On older kernels receive_frame checks each packet.
+  // Connections inherit this from the listener. On older kernels, receive_frame checks each packet.
   if (!kind.takes_descriptors) refuse_descriptors(fd.get());
   return fd;
 }
@@ -87,7 +87,7 @@ absl::Status not_a_socket(const std::string& path, const SocketKind& kind) {
                    " and was not changed; move it away or choose another ", kind.place));
 }
 
-// What connecting to the socket at `address` gives: 0 if a process listens there, or an errno.
+// Tries to connect to the socket at `address`. Returns 0 if a process listens there, or an errno.
 absl::StatusOr<int> probe(const SocketAddress& address, const SocketKind& kind) {
   const absl::StatusOr<UniqueFd> socket = make_socket(SOCK_NONBLOCK, kind);
   if (!socket.ok()) return socket.status();
@@ -100,7 +100,8 @@ absl::Status is_served(const std::string& path, const SocketKind& kind) {
                                                kind.listener, " or choose another ", kind.place));
 }
 
-// Makes room for a new socket: nothing is there, or a stale socket of our own, which is removed.
+// Prepares the path for a new socket. Succeeds if nothing is there, or if a stale socket of this
+// user is there, which it removes.
 absl::Status clear_stale_socket(const SocketAddress& address, const std::string& path,
                                 const SocketKind& kind) {
   struct stat found{};
@@ -127,26 +128,27 @@ absl::Status clear_stale_socket(const SocketAddress& address, const std::string&
   return absl::OkStatus();
 }
 
-// A socket with everything that must be so before anyone can connect.
+// Makes a socket with all settings that it must have before a client can connect.
 absl::StatusOr<UniqueFd> make_listening_socket(const SocketKind& kind) {
   absl::StatusOr<UniqueFd> fd = make_socket(SOCK_NONBLOCK, kind);
   if (!fd.ok()) return fd;
-  // A connection has it from the listener, by the kernel's release as of connecting or accepting.
+  // A connection inherits this from the listener, when it connects or when it is accepted,
+  // depending on the kernel's version.
   const int on = kind.passes_credentials ? 1 : 0;
   if (setsockopt(fd->get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
     return make_system_error(errno,
                              absl::StrCat("enabling credentials for a ", kind.name, "'s packets"));
   }
-  // The mode of an unbound socket is the mode that bind gives its name, less the umask: unlike a
-  // changed umask this concerns no other thread.
+  // bind gives the name the mode of the unbound socket, less the umask. Unlike a changed umask,
+  // this does not affect other threads.
   if (fchmod(fd->get(), S_IRUSR | S_IWUSR) != 0) {
     return make_system_error(errno, absl::StrCat("setting a ", kind.name, "'s mode"));
   }
   return fd;
 }
 
-// Gives the bound socket its group and mode, in this order: until the group is right, only the
-// owner has access. Then listens; who connects before is told that nobody does.
+// Sets the group and then the mode of the bound socket, so that only the owner has access until the
+// group is right. Then listens. Earlier connects fail, because no process listens yet.
 absl::Status open_to_clients(int fd, const SocketAddress& address, const std::string& path,
                              mode_t mode, std::optional<unsigned> group, int backlog) {
   if (group && lchown(address.path(), static_cast<uid_t>(-1), *group) != 0) {
@@ -161,12 +163,12 @@ absl::Status open_to_clients(int fd, const SocketAddress& address, const std::st
   return absl::OkStatus();
 }
 
-// A blocking connect that gives up at the deadline: the kernel waits for room in the backlog.
-// Returns 0 or an errno; EAGAIN means that the deadline has passed.
+// Connects, and waits until the deadline for room in the backlog. Returns 0 or an errno. EAGAIN
+// means that the deadline has passed.
 int connect_until(int fd, const SocketAddress& address, std::uint64_t deadline_ns) {
   for (;;) {
     const std::uint64_t now = monotonic_ns();
-    // A timeout of 0 would mean none.
+    // A timeout of 0 would mean no timeout.
     const std::uint64_t left_us = deadline_ns > now ? (deadline_ns - now) / 1000 + 1 : 1;
     timeval timeout{};
     timeout.tv_sec = static_cast<time_t>(left_us / 1'000'000);
@@ -231,7 +233,7 @@ absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
 
 absl::Status check_unserved(const std::string& path, const SocketKind& kind) {
   const absl::StatusOr<SocketAddress> address = SocketAddress::of(path, kind);
-  if (!address.ok()) return absl::OkStatus();  // whoever listens will be told
+  if (!address.ok()) return absl::OkStatus();  // listen_local reports this error
   struct stat found{};
   if (lstat(address->path(), &found) != 0 || !S_ISSOCK(found.st_mode)) return absl::OkStatus();
   const absl::StatusOr<int> answer = probe(*address, kind);
@@ -274,7 +276,7 @@ bool peer_in_group(int fd, const PeerCredentials& peer, gid_t group) {
   std::vector<gid_t> groups(32);
   socklen_t size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
   int result = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size);
-  if (result != 0 && errno == ERANGE) {  // size now says how much it takes
+  if (result != 0 && errno == ERANGE) {  // `size` is now the required size
     groups.resize(size / sizeof(gid_t));
     result = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size);
   }

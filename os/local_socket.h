@@ -1,9 +1,9 @@
-// An AF_UNIX socket at a path: listening, connecting, and who is at the other end.
+// An AF_UNIX socket at a path: listening, connecting, and the identity of the peer.
 //
-// A directory may be longer than a socket's path can be: such a socket is reached through a
-// descriptor of its directory (/proc/self/fd/N/NAME).
+// If the path is too long for a socket address, the socket is reached through a descriptor of its
+// directory (/proc/self/fd/N/NAME).
 //
-// Thread safety: free functions over descriptors the caller owns. Every descriptor they return is
+// Thread safety: free functions; the caller owns the descriptors. Every returned descriptor is
 // close-on-exec and non-blocking.
 #pragma once
 
@@ -22,13 +22,13 @@ namespace lapwing {
 
 inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
 
-// What a socket is for: the words of its messages, and what differs between one kind and another.
+// The purpose of a socket: text for its messages, and the settings that differ between kinds.
 struct SocketKind {
   const char* name;      // "control socket"
-  const char* listener;  // who listens: "publisher"
-  const char* place;     // what to choose another one of: "bus directory"
-  Errc listener_gone;    // the error of a socket on which nobody listens any more
-  // Whoever is accepted gets its packets with their sender's credentials (SO_PASSCRED).
+  const char* listener;  // the listening program: "publisher"
+  const char* place;     // in "choose another …": "bus directory"
+  Errc listener_gone;    // the error for a socket on which no process listens
+  // Packets of accepted connections include their sender's credentials (SO_PASSCRED).
   bool passes_credentials = false;
   // If false, the kernel rejects packets with descriptors (from Linux 6.16 on).
   bool takes_descriptors = false;
@@ -42,28 +42,29 @@ struct PeerCredentials {
   gid_t gid;
 };
 
-// Listens on `path`, which is at no moment reachable with more than `mode` allows. Removes only a
-// stale socket of our own. The caller holds a lock, the publisher's or a ListenLock: of two who
-// find a stale socket at once, one might remove the other's new one.
-// Errors: kInUse (a live socket is there), kNotALapwingFile (a file, link or directory is
-// there), kNotPermitted (another user's socket is there, or we may not create ours or give it to
-// the group); what is there stays untouched. kNotFound (no such directory), kPathTooLong, kSystem.
+// Listens on `path`. The socket never has more permissions than `mode`. Removes only a stale socket
+// of this user. The caller must hold a lock, the publisher's or a ListenLock. Otherwise, if two
+// processes find a stale socket at the same time, one might remove the other's new socket.
+// Errors: kInUse (a live socket is there), kNotALapwingFile (a file, link or directory is there),
+// kNotPermitted (another user's socket is there, or this process may not create the socket or set
+// its group). After these, the path is unchanged. Also kNotFound (no such directory), kPathTooLong,
+// kSystem.
 absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
                                       std::optional<unsigned> group, const SocketKind& kind);
 
-// kInUse if a process listens on `path`; ok if nobody does, whatever is there. Changes nothing.
+// Returns kInUse if a process listens on `path`, and ok in all other cases. Changes nothing.
 absl::Status check_unserved(const std::string& path, const SocketKind& kind);
 
-// Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full.
-// Whether the listener is the right one is for the caller to ask (peer_credentials).
+// Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full. The
+// caller must check the identity of the listener (peer_credentials).
 // Errors: kNoBus (nothing there), kind.listener_gone, kNotPermitted, kNotALapwingFile, kTimedOut,
 // kPathTooLong, kSystem.
 absl::StatusOr<UniqueFd> connect_local(const std::string& path, std::uint64_t deadline_ns,
                                        const SocketKind& kind);
 
-// Who the other end was when it connected or listened; the kernel says so, not the peer.
+// Returns the identity of the peer when it connected or listened, according to the kernel.
 absl::StatusOr<PeerCredentials> peer_credentials(int fd);
-// Whether `group` is the peer's group or one of its supplementary groups.
+// Returns whether `group` is the peer's group or one of its supplementary groups.
 bool peer_in_group(int fd, const PeerCredentials& peer, gid_t group);
 
 }  // namespace lapwing

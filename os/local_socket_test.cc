@@ -141,7 +141,7 @@ TEST_CASE("A live socket means that the path is taken, also with a full backlog"
 
 TEST_CASE("A stale socket of our own is replaced") {
   const TemporaryDirectory directory;
-  must_listen(path_in(directory));  // closed at once; the name stays
+  must_listen(path_in(directory));  // closed at once; the name remains
   CHECK(connect_error(path_in(directory)) == Errc::kPeerGone);
   const UniqueFd listener = must_listen(path_in(directory));
   CHECK(connect_error(path_in(directory)) == Errc::kOk);
@@ -200,8 +200,8 @@ TEST_CASE("The socket has exactly the mode and group asked for, whatever the uma
   CHECK(looked_at(shared_path).st_gid == getegid());
 }
 
-// Looks at a path again and again while something else changes it. What looks wrong counts when the
-// next look sees the same: one look may have the mode of one moment and the group of another.
+// Checks a path repeatedly while it is changed. A wrong state counts only if the next check finds
+// the same, because one check may see the mode of one moment and the group of another.
 class Watcher {
  public:
   Watcher(const std::string& path, const std::function<bool(const struct stat&)>& is_wrong)
@@ -235,7 +235,7 @@ class Watcher {
   std::thread thread_;
 };
 
-// Makes the socket over and over until the watcher has seen it often enough.
+// Makes the socket repeatedly until the watcher has seen it often enough.
 void listen_watched(const std::string& path, mode_t mode, std::optional<unsigned> group,
                     const Watcher& watcher) {
   const std::uint64_t deadline_ns = far_deadline();

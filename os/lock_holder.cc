@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kProc[] = "/proc/";
 
-// A line of /proc/locks, or of fdinfo behind "lock:":
+// A line of /proc/locks, or of fdinfo after "lock:":
 //   1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF
 struct LockLine {
   std::string kind;
@@ -30,7 +30,7 @@ struct LockLine {
   std::string file;
 };
 
-// nullopt for a waiter ("1: -> FLOCK …") and for a line of another form.
+// Returns nullopt for a waiter ("1: -> FLOCK …") and for a line of another form.
 std::optional<LockLine> parse(const std::string& line) {
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   LockLine lock;
@@ -41,7 +41,7 @@ std::optional<LockLine> parse(const std::string& line) {
   return lock;
 }
 
-// The file as /proc names it: device and inode.
+// Returns the file's name in /proc: device and inode.
 std::optional<std::string> file_of(int fd) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::nullopt;

@@ -1,7 +1,7 @@
-// Finds the process that holds a lock, as far as /proc shows it.
+// Finds the process that holds a lock, if /proc shows it.
 //
-// For messages, and for os/file_lock.cc, which does not wait for another user's process.
-// /proc/locks lists the process of an flock. It does not list the process of a lock of an open file
+// Used for messages, and by os/file_lock.cc, which does not wait for another user's process.
+// /proc/locks lists the process of an flock, but not the process of a lock of an open file
 // description (F_OFD_SETLK). /proc/PID/fdinfo shows that lock, for processes that this user may
 // examine.
 //
@@ -21,7 +21,7 @@ struct LockHolder {
   std::string command;
 };
 
-// The process that holds the flock of the file that is open as `fd`; nullopt if /proc hides it.
+// Returns the process that holds the flock of the file `fd`, or nullopt if /proc hides it.
 std::optional<LockHolder> flock_holder(int fd);
 // The same for the write lock of F_OFD_SETLK.
 std::optional<LockHolder> write_lock_holder(int fd);
@@ -33,7 +33,7 @@ std::string text_of(const LockHolder& holder);
 // kernel …". `who` is the kind of holder, for example "publisher".
 std::string ended_text(const std::string& who, pid_t pid);
 
-// True if no process with that id runs here: there is none, or it is a zombie.
+// Returns true if no process with that id runs here: it does not exist, or is a zombie.
 bool has_ended(pid_t pid);
 
 }  // namespace lapwing

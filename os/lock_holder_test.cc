@@ -1,4 +1,4 @@
-// Who holds a lock, and what a process that may only read can do with one.
+// Tests finding the holder of a lock, and the locks of a process that may only read.
 #include "os/lock_holder.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ bool lock_range(int fd, short type) {
   return ::fcntl(fd, F_OFD_SETLK, &whole) == 0;
 }
 
-// A file in a directory that others may enter, as one of a bus with a group.
+// A file in a directory that others may enter, as in a bus with a group.
 class SharedFile {
  public:
   explicit SharedFile(mode_t mode) : path_(directory_.file("f")) {
@@ -82,7 +82,7 @@ TEST_CASE("A process has ended once it is killed, also before its parent has see
 TEST_CASE("Of a holder that has ended a refusal says so, and does not name it as running") {
   const SharedFile file(0600);
   const int fd = file.open(O_RDWR);  // a UniqueFd would be closed in the child
-  // The kernel holds it on behalf of a process that is gone, as io_uring does after a kill.
+  // The kernel holds the lock for a process that has ended, as io_uring does after a kill.
   const pid_t locker = ::fork();
   if (locker == 0) ::_exit(::flock(fd, LOCK_EX) == 0 ? 0 : 1);
   int status = 1;

@@ -17,14 +17,15 @@ namespace {
 
 namespace bip = boost::interprocess;
 
-// What mapped_region asks of a thing that it maps.
+// The interface that mapped_region needs.
 struct BorrowedFile {
   int fd;
   bip::mapping_handle_t get_mapping_handle() const { return {fd, false}; }
 };
 
-// Address space at a multiple of a huge page, reserved for a mapping to replace: a huge page of a
-// file is mapped as one only there. Null where there is none left, which costs no more than that.
+// Reserves address space at a multiple of the huge-page size, for a mapping to replace. Only there,
+// a huge page of a file is mapped as a huge page. Returns null if there is none; the mapping then
+// just has small pages.
 void* reserve_aligned(std::uint64_t bytes) {
   const std::uint64_t reserved_bytes = bytes + kHugePageBytes;
   void* const reserved =
@@ -47,7 +48,7 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
                                             const std::string& path) {
   const bip::mode_t mode = access == MapAccess::kReadOnly ? bip::read_only : bip::read_write;
   bip::mapped_region region;
-  const ForkHold hold;  // until a fork does not copy it
+  const ForkHold hold;  // until MADV_DONTFORK is set
   void* const place = bytes >= kHugePageBytes ? reserve_aligned(bytes) : nullptr;
   try {
     region = place == nullptr
@@ -67,14 +68,14 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
 int populate_for_writing(std::byte* begin, std::uint64_t bytes) {
   if (::madvise(begin, bytes, MADV_POPULATE_WRITE) == 0) return 0;
   return errno == EINVAL ? 0
-                         : errno;  // a sandbox's kernel may not know the advice: pages come later
+                         : errno;  // a sandbox's kernel may lack the advice: pages fault in later
 }
 
 absl::StatusOr<Pages> Pages::make(void* place, int file, int protection, int flags,
                                   std::uint64_t bytes, std::uint64_t mapped_bytes) {
   Pages pages;
   if (bytes == 0) return pages;
-  const ForkHold hold;  // until a fork does not copy it
+  const ForkHold hold;  // until MADV_DONTFORK is set
   void* const mapping = ::mmap(place, mapped_bytes, protection, MAP_PRIVATE | flags, file, 0);
   if (mapping == MAP_FAILED) {
     if (place != nullptr) ::munmap(place, mapped_bytes);
@@ -90,7 +91,7 @@ absl::StatusOr<Pages> Pages::make(void* place, int file, int protection, int fla
 }
 
 absl::StatusOr<Pages> Pages::allocate(std::uint64_t bytes) {
-  // Whole huge pages, the last one, too.
+  // Round up to whole huge pages.
   const std::uint64_t whole_bytes = (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   void* const place = reserve_aligned(whole_bytes);
   const int fixed = place == nullptr ? 0 : MAP_FIXED;

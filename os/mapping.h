@@ -1,11 +1,11 @@
-// Memory that is mapped, and that no fork copies: a file, shared, over boost::interprocess; a file,
-// private and read-only; and zeroed pages, which may be as many as the machine has.
+// Mapped memory that a fork does not copy: a shared file, with boost::interprocess; a private,
+// read-only file; and zeroed pages, up to the memory of the machine.
 //
-// The caller opens a file's descriptor, because boost's own file_mapping would open the path a
-// second time, following links and without O_CLOEXEC. A mapping stays when the descriptor is closed.
+// The caller opens the file, because boost's file_mapping would open the path a second time, follow
+// links and not set O_CLOEXEC. A mapping remains after the descriptor is closed.
 //
-// Thread safety: plain memory; free function. Errors: kLimit, kSystem, kNotPermitted; boost's
-// exceptions end here.
+// Thread safety: plain memory and free functions. Errors: kLimit, kSystem, kNotPermitted.
+// Exceptions of boost are caught here.
 #pragma once
 
 #include <cstddef>
@@ -27,23 +27,23 @@ inline constexpr std::uint64_t kHugePageBytes = 2 * 1024 * 1024;
 
 enum class MapAccess { kReadOnly, kReadWrite };
 
-// Maps bytes 0 to `bytes` of `fd`. `path` is for messages.
+// Maps the first `bytes` bytes of `fd`. `path` is for messages.
 absl::StatusOr<boost::interprocess::mapped_region> map_file(int fd, MapAccess access,
                                                             std::uint64_t bytes,
                                                             const std::string& path);
 
-// Faults in the pages of a writable mapping, which are allocated, so that no store waits for one.
-// `begin` is a page's. 0, or an errno.
+// Faults in the allocated pages of a writable mapping, so that stores do not wait for them. `begin`
+// is aligned to a page. Returns 0 or an errno.
 int populate_for_writing(std::byte* begin, std::uint64_t bytes);
 
-// Owns its memory; movable. A forked child unmaps nothing.
+// Owns its memory. Movable. A forked child unmaps nothing.
 class Pages {
  public:
-  // Zeroed, writable, huge where the kernel has huge ones. Errors: kLimit, with the bytes that were
-  // asked for.
+  // Allocates zeroed, writable pages, huge if the kernel has huge pages. Errors: kLimit, with the
+  // requested size.
   static absl::StatusOr<Pages> allocate(std::uint64_t bytes);
-  // The first bytes of an open file, all of which are there: beyond its end a read is a SIGBUS.
-  // Errors: kLimit.
+  // Maps the first bytes of an open file. The file must have that many, because a read beyond its
+  // end raises SIGBUS. Errors: kLimit.
   static absl::StatusOr<Pages> map(int file, std::uint64_t bytes);
 
   Pages() = default;
@@ -52,12 +52,12 @@ class Pages {
   ~Pages();
 
   std::span<const std::byte> bytes() const { return {begin_, byte_count_}; }
-  std::span<std::byte> writable() const { return {begin_, byte_count_}; }  // if it was allocated
+  std::span<std::byte> writable() const { return {begin_, byte_count_}; }  // only if allocated
 
-  // A hint, for a mapped file: whether it is about to be read from end to end.
+  // A hint for a mapped file: whether it will be read from beginning to end.
   void expect_sequential(bool sequential) const;
-  // Faults in these bytes of a mapped file. If they are read at once, no read waits for the disk.
-  // False if that fails: the disk has an error, or the file is shorter by now.
+  // Faults in these bytes of a mapped file, so that reading them at once does not wait for the
+  // disk. Returns false if the disk has an error, or the file has become shorter.
   bool populate(std::uint64_t offset, std::uint64_t byte_count) const;
 
  private:

@@ -33,7 +33,7 @@ void on_bus_error(int number, siginfo_t* info, void*) {
     if (replaced != MAP_FAILED) return;
     break;
   }
-  // The read is repeated, and this time the signal does what it did before.
+  // The read is repeated, and the signal now has its previous effect.
   ::sigaction(number, &before, nullptr);
 }
 

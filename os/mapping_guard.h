@@ -1,9 +1,9 @@
-// Keeps a process alive whose mapped files another user truncates.
+// Keeps a process alive if another user truncates a file that it has mapped.
 //
-// A read beyond the end of a mapped file is a SIGBUS, which ends the process. A monitor maps rings of
-// users that it does not trust. With the guard, the whole range of such a mapping is replaced by
-// zeros at the first SIGBUS in it, and the read continues: it finds a ring in which nothing was ever
-// published, whose heartbeat stops.
+// A read beyond the end of a mapped file raises SIGBUS, which ends the process. A monitor maps
+// rings of users that it does not trust. With the guard, the first SIGBUS in such a mapping
+// replaces its whole range by zeros, and the read continues. The ring then looks as if nothing was
+// ever published, and its heartbeat stops.
 //
 // The kernel delivers SIGBUS to the thread that reads, so the handler runs while that thread owns
 // the mapping. A SIGBUS elsewhere ends the process as before.
@@ -15,12 +15,12 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kGuardedMax = 1024;  // mappings at once; others are not guarded
+inline constexpr std::size_t kGuardedMax = 1024;  // guarded mappings at once; more are not guarded
 
-// For a program, not for the library: installs a handler of SIGBUS.
+// Installs a handler for SIGBUS. For programs, not for the library.
 void guard_mappings();
 
-// A mapping that is guarded for as long as this lives; nothing before guard_mappings().
+// Guards a mapping while this object exists. Has no effect before guard_mappings().
 class GuardedRange {
  public:
   GuardedRange() = default;

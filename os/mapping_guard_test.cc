@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kBytes = 64 * 1024;
 
-// A mapped file, which is truncated to nothing.
+// A mapped file that was truncated to 0 bytes.
 struct Truncated {
   Truncated() {
     const int fd = ::memfd_create("truncated", MFD_CLOEXEC);
@@ -46,7 +46,7 @@ TEST_CASE("Without a guard, and after it, the read ends the process", "[mapping_
   ChildProcess child([has_ended] {
     const rlimit no_core{};
     ::setrlimit(RLIMIT_CORE, &no_core);
-    ::signal(SIGBUS, SIG_DFL);  // a sanitizer has a handler
+    ::signal(SIGBUS, SIG_DFL);  // sanitizers install a handler
     guard_mappings();
     const Truncated file;
     if (has_ended) {
@@ -71,7 +71,7 @@ TEST_CASE("A guard moves with its owner", "[mapping_guard]") {
   CHECK(child.wait() == 0);
 }
 
-// Calls a function once, before it is loaded: what another thread does at that moment.
+// Calls a function once before it is loaded, in place of another thread at that moment.
 struct ScriptedWord {
   void store(std::uint64_t stored) { value = stored; }
   std::uint64_t load() const {

@@ -1,7 +1,7 @@
-// Which file a name stood for: whether it still does, and how it is removed without removing
-// another file that has taken its place.
+// A file and its name. Checks whether the name still belongs to the file, and removes the name
+// without removing another file that has replaced it.
 //
-// Thread safety: plain values; each call looks at the file system anew.
+// Thread safety: plain values; each call checks the file system.
 #pragma once
 
 #include <sys/types.h>
@@ -15,17 +15,17 @@ namespace lapwing {
 
 class NamedFile {
  public:
-  // The open file `fd`, which `path` is, or is about to be, the name of.
+  // The open file `fd`. `path` is its name, or will be.
   static absl::StatusOr<NamedFile> of(int fd, std::string path);
-  // What `path` names now: of a socket, whose descriptor is not the file's.
+  // The file that `path` names now. For a socket, whose descriptor does not refer to the file.
   static absl::StatusOr<NamedFile> at(std::string path);
 
   const std::string& path() const { return path_; }
-  // Errors: those of looking, but that nothing is there.
+  // Errors: those of the check, except that a missing name returns false.
   absl::StatusOr<bool> is_named() const;
   // False also if the name cannot be checked.
   bool still_named() const { return is_named().value_or(false); }
-  // Removes the name, if it is still this file's. A missing name is not an error.
+  // Removes the name, if it still belongs to this file. A missing name is not an error.
   absl::Status unlink() const;
 
  private:

@@ -19,13 +19,13 @@
 namespace lapwing {
 namespace {
 
-constexpr int kNumaNodesMax = 1024;  // no kernel is built for more
+constexpr int kNumaNodesMax = 1024;  // kernels do not support more
 constexpr int kBitsPerMaskWord = sizeof(unsigned long) * CHAR_BIT;
 using NodeMask = std::array<unsigned long, kNumaNodesMax / kBitsPerMaskWord>;
 
 constexpr char kNodes[] = "/sys/devices/system/node/";
 
-// The nodes that are online, as the kernel lists them: "0-1,4". Empty without NUMA.
+// Returns the online nodes in the kernel's format: "0-1,4". Empty without NUMA.
 std::string nodes_online() {
   const ForkHold hold;
   std::ifstream file(absl::StrCat(kNodes, "online"));
@@ -49,9 +49,9 @@ absl::Status check_node(int node) {
                     absl::StrCat("there is no NUMA node ", node, "; this machine has ", online));
 }
 
-// The system calls, whose numbers are all as wide as a word.
+// The system calls. All their arguments are as wide as a word.
 long mbind(void* address, std::size_t bytes, unsigned long mode, const NodeMask& nodes) {
-  // The kernel looks at one bit less than it is told.
+  // The kernel uses one bit less than this number.
   return syscall(SYS_mbind, address, bytes, mode, nodes.data(), kNumaNodesMax + 1UL, 0UL);
 }
 
@@ -63,7 +63,7 @@ long node_of(const void* address, int* node) {
 absl::Status policy_error(int error, const std::string& what, int node) {
   switch (error) {
     case ENOSYS:
-    case EPERM:  // what a container's seccomp profile answers; the calls themselves never do
+    case EPERM:  // from a container's seccomp profile; the calls themselves never return it
       return make_error(Errc::kUnsupported,
                         absl::StrCat(what,
                                      " is refused by this kernel or container; leave the "

@@ -1,7 +1,7 @@
-// Memory on one NUMA node: bound by the kernel's own policy, without libnuma, and looked at
+// Memory on one NUMA node. It is bound with the kernel's policy, without libnuma, and checked
 // afterwards.
 //
-// The policy of a shared mapping belongs to the file behind it: a page lies on the node whichever
+// The policy of a shared mapping belongs to its file, so a page is on the node regardless of which
 // process touches it first.
 //
 // Thread safety: free functions.
@@ -13,14 +13,14 @@
 
 namespace lapwing {
 
-// Has every page of the region come from `node` and from no other; to be called before a page is
-// touched or allocated. A node without enough free memory shows itself when the pages are touched.
-// Errors: kInvalidArgument (no such node, or none for this process; the message names those there
-// are), kUnsupported (a kernel without NUMA, or a container that forbids the call), kSystem.
+// Binds every page of the region to `node`. Call it before a page is touched or allocated. If the
+// node does not have enough free memory, touching the pages fails. Errors: kInvalidArgument (no
+// such node, or not for this process; the message lists the nodes), kUnsupported (a kernel without
+// NUMA, or a container that forbids the call), kSystem.
 absl::Status bind_to_numa_node(boost::interprocess::mapped_region& region, int node);
 
-// kUnsupported, with the first byte that lies elsewhere, unless every page of the populated region
-// is on `node`, or if it cannot be asked; kSystem.
+// Checks that every page of the populated region is on `node`. Errors: kUnsupported (with the first
+// byte that is elsewhere, or if the node cannot be queried), kSystem.
 absl::Status require_numa_node(const boost::interprocess::mapped_region& region, int node);
 
 }  // namespace lapwing

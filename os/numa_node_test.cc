@@ -24,7 +24,7 @@ using Catch::Contains;
 
 constexpr std::size_t kNodeBytes = 64 * 4096;
 
-// A mapped memory file with no page yet.
+// Returns a mapped memory file without pages.
 boost::interprocess::mapped_region new_memory() {
   const UniqueFd fd(memfd_create("lapwing-test", MFD_CLOEXEC));
   REQUIRE(fd.valid());
@@ -34,7 +34,7 @@ boost::interprocess::mapped_region new_memory() {
   return *std::move(region);
 }
 
-// The kernel's own word on whether memory can be bound here: 0, or the errno of asking.
+// Queries the kernel whether memory can be bound here. Returns 0 or the errno.
 int kernel_refusal() {
   int mode = 0;
   return syscall(SYS_get_mempolicy, &mode, nullptr, 0UL, nullptr, 0UL) == 0 ? 0 : errno;

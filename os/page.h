@@ -1,4 +1,4 @@
-// 4 KiB that begin with a page: what direct I/O and fast copies of the kernel want.
+// An aligned page of 4 KiB, as needed for direct I/O and fast copies by the kernel.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace lapwing {
 
-// Holds garbage unless it is initialised.
+// Contains garbage unless it is initialised.
 struct alignas(kPageBytes) Page {
   std::array<std::byte, kPageBytes> bytes;
 };

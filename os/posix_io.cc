@@ -21,7 +21,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kStatBlockBytes = 512;  // the unit of st_blocks, whatever the file system's
+constexpr std::uint64_t kStatBlockBytes = 512;  // the unit of st_blocks on every file system
 constexpr unsigned kGroupReadsFile = 0040;
 constexpr unsigned kGroupReadsDirectory = 0050;
 
@@ -33,7 +33,7 @@ auto retry_on_eintr(Call call) {
 }
 
 int open_flags(const OpenOptions& options) {
-  // O_NONBLOCK: a FIFO that stands where a file should be must not hang the open.
+  // O_NONBLOCK, so that the open does not hang if the path is a FIFO.
   int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   switch (options.mode) {
     case OpenMode::kRead:
@@ -68,7 +68,7 @@ absl::Status open_error(int sys_errno, const std::string& path) {
   return make_system_error(sys_errno, absl::StrCat("cannot open ", path));
 }
 
-// Where a handle leads, for messages.
+// Returns the path of a handle, for messages.
 std::string path_of(FileHandle file) {
   char target[512];
   const std::string link = absl::StrCat("/proc/self/fd/", file);
@@ -86,8 +86,8 @@ absl::Status io_error(int sys_errno, const char* what, std::uint64_t offset, Fil
       sys_errno, absl::StrCat("cannot ", what, " at offset ", offset, " of ", path_of(file)));
 }
 
-// Calls call(directory, name) where `path` is looked up; -1 and errno if a directory on the way
-// cannot be had.
+// Calls call(directory, name) with the directory in which `path` is looked up. Returns -1 and sets
+// errno if a directory on the path cannot be opened.
 template <typename Call>
 int at_place(const DirectoryAnchors& anchors, const std::string& path, Call call) {
   const PathPlace place = anchors.place_of(path);
@@ -167,7 +167,7 @@ absl::Status PosixDisk::write_at(FileHandle file, std::uint64_t offset,
     });
     if (put < 0) return io_error(errno, "write", offset + done, file);
     if (put == 0)
-      return io_error(EIO, "write", offset + done, file);  // it would be retried for ever
+      return io_error(EIO, "write", offset + done, file);  // otherwise it would retry forever
     done += static_cast<std::size_t>(put);
   }
   return absl::OkStatus();
@@ -283,14 +283,14 @@ absl::Status PosixDisk::sync_directory(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> PosixDisk::list(const std::string& directory) {
-  const ForkHold hold;  // as long as the stream is open
+  const ForkHold hold;  // while the stream is open
   UniqueFd opened(at_place(anchors_, directory, [](int at, const char* name) {
     const int no_link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
     return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_link);
   }));
   DIR* const stream = opened.valid() ? ::fdopendir(opened.get()) : nullptr;
   if (stream == nullptr) return make_system_error(errno, absl::StrCat("cannot list ", directory));
-  opened.release();  // it is the stream's now
+  opened.release();  // the stream owns it now
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* const entry = ::readdir(stream)) {

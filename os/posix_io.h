@@ -1,13 +1,13 @@
-// Files by plain system calls: the Disk of every program, and the WriteQueue where io_uring is
+// Files with plain system calls: the Disk of all programs, and the WriteQueue if io_uring is
 // refused.
 //
-// PosixDisk: thread-safe, holds no state but the group and the anchors. A FileHandle is a file
+// PosixDisk: thread-safe; its only state is the group and the anchors. A FileHandle is a file
 // descriptor, so that UringWriteQueue can use it. Every call retries on EINTR; every descriptor is
 // close-on-exec.
 // PosixWriteQueue: one thread; a SynchronousWriteQueue.
 //
 // Errors: kNotFound, kNotPermitted, kNoSpace, kNotALapwingFile (a link, directory, socket or device
-// where a file should be), otherwise kSystem; the message names the call's purpose and the path.
+// instead of a file), otherwise kSystem. The message contains the call's purpose and the path.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ namespace lapwing {
 
 class PosixDisk : public Disk {
  public:
-  // With a group (gid), what this disk creates belongs to that group and is readable by it,
-  // whatever permissions the caller asks for.
+  // With a group (gid), files and directories that this disk creates belong to that group, which
+  // may read them regardless of the permissions that the caller requests.
   explicit PosixDisk(std::optional<unsigned> group = std::nullopt) : group_(group) {}
 
   absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override;
@@ -64,12 +64,12 @@ class PosixDisk : public Disk {
   DirectoryAnchors anchors_;
 };
 
-// The request by plain system calls, here and now: what its completion's result says.
+// Performs the request with plain system calls. Returns the result for its completion.
 std::int64_t run_request(const WriteRequest& request);
 
 class PosixWriteQueue final : public SynchronousWriteQueue {
  public:
-  // `reason` says why it is not io_uring; it ends the description. May be empty.
+  // `reason` is why io_uring is not used. It is appended to the description, and may be empty.
   explicit PosixWriteQueue(const std::string& reason = "");
 };
 

@@ -8,8 +8,8 @@
 namespace lapwing {
 namespace {
 
-// A character of UTF-8 that begins with a byte of this range, and the least that may be written in
-// so many bytes.
+// A form of UTF-8 characters: the range of the first byte, the number of bytes, and the smallest
+// character that may be encoded in this form.
 struct Form {
   std::uint8_t first;
   std::uint8_t last;
@@ -19,7 +19,7 @@ struct Form {
 constexpr Form kForms[] = {
     {0x00, 0x7f, 1, 0}, {0xc2, 0xdf, 2, 0x80}, {0xe0, 0xef, 3, 0x800}, {0xf0, 0xf4, 4, 0x10000}};
 
-// Characters that are not shown, but do something; surrogates are no characters.
+// Characters that are invisible but have an effect, and surrogates, which are not characters.
 struct Range {
   std::uint32_t first;
   std::uint32_t last;
@@ -36,7 +36,7 @@ bool is_seen(std::uint32_t character) {
          });
 }
 
-// How many bytes the character has that the text begins with; 0: it is not to be shown, or none.
+// Returns the number of bytes of the first character, or 0 if it is invalid or must not be shown.
 std::size_t seen_bytes(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
   const Form* const form = std::ranges::find_if(

@@ -1,5 +1,5 @@
-// Text from outside, fit for a terminal, a table and a log: from a peer, a file, a path or an
-// argument.
+// Makes untrusted text, from a peer, a file, a path or an argument, safe for a terminal, a table or
+// a log.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace lapwing {
 
-// What could move a cursor, colour a terminal, begin a line or reverse the order of a text becomes
-// '?', and so does each byte that is not UTF-8. The size stays, and the result is UTF-8.
+// Replaces characters that could move a cursor, colour a terminal, begin a line or reverse text by
+// '?', and also each byte that is not UTF-8. The size does not change, and the result is UTF-8.
 std::string printable(std::string text);
 
 }  // namespace lapwing

@@ -20,10 +20,10 @@ TEST_CASE("Text in any script stays as it is") {
 
 TEST_CASE("What is not UTF-8 becomes question marks, a byte each") {
   CHECK(printable("\xff\xfe") == "??");
-  CHECK(printable("a\xc3") == "a?");               // cut short
-  CHECK(printable("a\xe2\x82") == "a??");          // cut short
-  CHECK(printable("\xc0\xaf") == "??");            // longer than it need be
-  CHECK(printable("\xe0\x80\xaf") == "???");       // longer than it need be
+  CHECK(printable("a\xc3") == "a?");               // truncated
+  CHECK(printable("a\xe2\x82") == "a??");          // truncated
+  CHECK(printable("\xc0\xaf") == "??");            // overlong encoding
+  CHECK(printable("\xe0\x80\xaf") == "???");       // overlong encoding
   CHECK(printable("\xed\xa0\x80") == "???");       // a surrogate
   CHECK(printable("\xf4\x90\x80\x80") == "????");  // beyond the last character
   CHECK(printable("\xc3\xc3\xbc") == "?\xc3\xbc");
@@ -31,11 +31,11 @@ TEST_CASE("What is not UTF-8 becomes question marks, a byte each") {
 
 TEST_CASE("What is not seen but reverses or hides text becomes question marks") {
   CHECK(printable("a\xe2\x80\xae"
-                  "b") == "a???b");  // right to left
+                  "b") == "a???b");  // right-to-left override
   CHECK(printable("a\xe2\x80\xa8"
-                  "b") == "a???b");  // a line's end
+                  "b") == "a???b");  // line separator
   CHECK(printable("a\xe2\x80\x8b"
-                  "b") == "a???b");  // no width
+                  "b") == "a???b");  // zero-width space
   CHECK(printable("\xef\xbb\xbf") == "???");
 }
 

@@ -23,8 +23,8 @@ struct ProcessStat {
   std::uint64_t start_ticks = 0;
 };
 
-// Fields of /proc/PID/stat behind the name, which may contain anything, including brackets. proc(5)
-// counts from 1 and calls the letter field 3, the start field 22.
+// Fields of /proc/PID/stat after the name, which may contain any characters, including parentheses.
+// proc(5) counts from 1: there the letter is field 3, and the start time is field 22.
 constexpr std::size_t kLetterField = 0;
 constexpr std::size_t kStartField = 19;
 
@@ -50,7 +50,7 @@ std::uint64_t namespace_inode(const char* path) {
   return ::stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
-// An older peer does not report its namespaces; then it counts as one of ours.
+// An older peer does not report its namespaces. They are then assumed to be the same.
 bool may_differ(std::uint64_t theirs, std::uint64_t ours) {
   return theirs != 0 && theirs != ours;
 }

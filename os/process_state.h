@@ -1,8 +1,8 @@
-// What the kernel reports of a process in /proc.
+// The state of a process according to /proc.
 //
-// A pid is valid in one pid namespace, and the kernel reuses it. Start ticks tell two processes with
-// the same pid apart; they depend on the time namespace of the reader. So both namespaces belong to
-// the identity.
+// A pid is valid in one pid namespace, and the kernel reuses it. Start ticks distinguish two
+// processes with the same pid, but depend on the time namespace of the reader. So both namespaces
+// are part of the identity.
 //
 // Thread safety: free functions.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace lapwing {
 
-// Namespaces of a process, by the inodes of /proc/PID/ns. 0: not known.
+// Namespaces of a process, as inodes of /proc/PID/ns. 0: not known.
 struct ProcessNamespaces {
   std::uint64_t pid = 0;
   std::uint64_t time = 0;
@@ -24,7 +24,7 @@ struct ProcessNamespaces {
 struct ProcessIdentity {
   std::uint32_t pid = 0;          // 0: not known
   std::uint64_t start_ticks = 0;  // clock ticks from boot to its start; 0: not known
-  ProcessNamespaces namespaces;   // of the process that noted pid and start_ticks
+  ProcessNamespaces namespaces;   // of the process that read pid and start_ticks
 };
 
 enum class ProcessState : std::uint32_t {
@@ -47,7 +47,7 @@ ProcessNamespaces own_namespaces();
 ProcessIdentity identity_of(std::uint32_t pid);
 ProcessState state_of(const ProcessIdentity& process);
 
-// The same by pid only. False if the kernel does not report the process.
+// The same, with only the pid. False if the kernel does not report the process.
 bool is_stopped(std::uint32_t pid);
 bool has_ended(std::uint32_t pid);
 

@@ -14,8 +14,9 @@ constexpr std::uint64_t kCalibrateNs = 10'000'000;
 constexpr std::uint64_t kValidNs = 50'000'000;
 // A counter below 1 GHz is coarser than a nanosecond.
 constexpr std::uint64_t kNsPerTickMax = std::uint64_t{1} << 32;
-// More than what a clock may be steered by, 500 parts in a million, and an interrupted look.
-constexpr std::uint64_t kRateChangeMax = 1000;  // one part in so many, between two measurements
+// More than the effect of clock steering, 500 parts in a million, and of an interrupted
+// measurement.
+constexpr std::uint64_t kRateChangeMax = 1000;  // one part in this many, between two measurements
 
 #if defined(__x86_64__)
 bool ticks_evenly() {
@@ -32,7 +33,8 @@ bool ticks_evenly() {
   return evenly;
 }
 
-// The shortest of some: an interrupt between the counter and a clock shifts one against the other.
+// Uses the shortest of several measurements, because an interrupt between reading the counter and a
+// clock shifts one against the other.
 ClockLook look_at_clocks() {
   constexpr int kTries = 4;
   ClockLook best;

@@ -58,7 +58,7 @@ TEST_CASE("A counter that changes its rate, stands still, runs back or is slow i
   ClockLook next = at_ms(60);
   SECTION("another rate than before") {
     scale.add(at_ms(10));
-    next.ticks += kMs;  // of 200
+    next.ticks += kMs;  // 1 in 200
   }
   SECTION("still") {
     next.ticks = at_ms(0).ticks;
@@ -97,7 +97,7 @@ TEST_CASE("The clock agrees with the system's, before its counter is calibrated 
       agrees = agrees && stamp + kOff >= before && stamp <= wall_ns() + kOff;
     }
     const bool was_set = std::abs(utc_ahead_ns() - ahead_before) > static_cast<std::int64_t>(kOff);
-    REQUIRE((agrees || was_set));  // where somebody set the clock, the next round is to show it
+    REQUIRE((agrees || was_set));  // if the clock was set meanwhile, try again
     if (agrees) return;
   }
 }

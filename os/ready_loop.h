@@ -1,25 +1,25 @@
-// How one thread waits for many sources: when it checks which of them, how long it spins and yields,
-// and how it sleeps.
+// Waits for many sources in one thread: decides which sources to check and when, how long to spin
+// and yield, and how to sleep.
 //
-//   a check         asks the sources in turn
-//   of everything   … and before that the descriptors (one system call) and the clock
+//   a check         polls the sources in turn
+//   of everything   polls the descriptors (one system call) and the clock first
 //
-// Most checks leave descriptors and clock out. Every kChecksPerRound-th is of everything, and so is
-// the last one before the loop sleeps, yields, or returns with nothing.
+// Most checks omit descriptors and clock. Every kChecksPerRound-th check is of everything, and so
+// is the last one before the loop sleeps, yields, or returns without a result.
 //
-// The loop sleeps until the moment that its sources name, at most kReadySleepNsMax:
+// The loop sleeps until the time that its sources return, at most kReadySleepNsMax:
 //   in epoll                      if its sources have no words, and it watches a descriptor
-//   on their words and its bell   else; a helper rings the bell for descriptors
+//   on their words and its bell   otherwise; a helper rings the bell for descriptors
 //
 // The loop's owner has the sources, in a type with two functions:
 //   Result<Value> check(bool everything)               kWouldBlock: none is ready
 //   void rest(FutexWord bell, std::uint64_t until_ns)  checks once more, and calls park() with
 //                                                      `bell` and the words of the sources
 //
-// Thread safety: one thread at a time; a call that overlaps a wait is refused. interrupt() from any
-// thread and from a signal handler.
-// Ownership: its own descriptors and the helper. Watched descriptors are the caller's. In a forked
-// child nothing is touched.
+// Thread safety: one thread at a time; a call made during a wait is refused. interrupt() may be
+// called in any thread and in a signal handler.
+// Ownership: owns its descriptors and the helper. The caller owns the watched descriptors. Does
+// nothing in a forked child.
 #pragma once
 
 #include <sys/epoll.h>
@@ -49,17 +49,18 @@ namespace lapwing {
 
 inline constexpr std::uint32_t kChecksPerRound = 64;
 inline constexpr std::uint64_t kReadySleepNsMax = 1'000'000'000;
-// Between two checks of everything if the kernel has no futex_waitv.
+// The sleep between two checks of everything, if the kernel does not have futex_waitv.
 inline constexpr std::uint64_t kNoWaitvSleepNs = 1'000'000;
-// The tag of the loop's own descriptor. Sources have others, and not 0.
+// The tag of the loop's descriptor. Sources have other tags, but never 0.
 inline constexpr std::uint64_t kWakeUpTag = ~std::uint64_t{0};
 
 // Rings a bell when a descriptor is ready, for a thread that sleeps on futex words.
 //
-// A thread sleeps in epoll or on futex words, not on both. A thread that waits for both sleeps on
-// the words and on a bell, and a helper thread sleeps in epoll and rings the bell. The helper cannot
-// take the words instead: each wake-up of a bus changes the word that is slept on next, and the
-// helper would have to get it first. The set of watched descriptors stays the same.
+// A thread can sleep in epoll or on futex words, but not on both. A thread that waits for both
+// sleeps on the words and on a bell, while a helper thread sleeps in epoll and rings the bell. The
+// opposite, a helper that sleeps on the words, would be worse. Each wake-up of a bus changes the
+// value to sleep on next, which the helper would have to receive first. The set of watched
+// descriptors does not change.
 //
 //     sleeping thread                                helper
 //     S1 b = bell                                    H1 epoll: one is ready
@@ -67,25 +68,25 @@ inline constexpr std::uint64_t kWakeUpTag = ~std::uint64_t{0};
 //     S3 sleep while bell == b                       P2 bell = bell + 1
 //                                                    P3 wake the bell's sleeper
 //
-// A descriptor that is ready at S2, or becomes so later, ends S3. S2 leaves the helper armed (a
+// A descriptor that is ready at S2, or becomes ready later, ends S3. S2 leaves the helper armed (a
 // mutex guards `armed`). An armed helper reaches H1, which finds the descriptor, or has found
-// another one. Either way H2 comes after S2, and so P2 after S1: the bell has moved before S3, or
-// P3 ends it (proto/ring_words.h). Without S2 the helper would not poll again after its first ring.
-// Without H2 it would never stop ringing.
+// another one. In both cases H2 is after S2, and so P2 is after S1: the bell has changed before S3,
+// or P3 ends S3 (proto/ring_words.h). Without S2, the helper would not poll again after its first
+// ring. Without H2, it would never stop ringing.
 //
-// Thread safety: one thread. Owns the helper; bell and descriptors are the caller's.
+// Thread safety: one thread. Owns the helper; the caller owns the bell and the descriptors.
 class DescriptorBell {
  public:
-  // `watch`: the epoll set. `wake_up`: an eventfd that it watches, with which the helper is ended.
+  // `watch` is the epoll set. `wake_up` is an eventfd in that set, which ends the helper.
   DescriptorBell(Interrupt& bell, int watch, int wake_up)
       : bell_(bell), watch_(watch), wake_up_(wake_up) {}
   DescriptorBell(const DescriptorBell&) = delete;
   DescriptorBell& operator=(const DescriptorBell&) = delete;
   ~DescriptorBell();
 
-  // Starts the helper; ok if it runs. Errors: kLimit.
+  // Starts the helper, if it does not run yet. Errors: kLimit.
   absl::Status start();
-  // From now on the helper rings the bell, once, when a descriptor is ready.
+  // Makes the helper ring the bell once, when a descriptor is ready.
   void arm();
 
  private:
@@ -111,7 +112,7 @@ struct LoopDescriptors {
 
 class ReadyLoop {
  public:
-  // `owner` is its name in messages: "wait set".
+  // `owner` is the owner's name in messages: "wait set".
   ReadyLoop(const std::string& owner, WaitStrategy strategy, LoopDescriptors descriptors)
       : waiter_(strategy),
         watch_(std::move(descriptors.watch)),
@@ -120,13 +121,14 @@ class ReadyLoop {
         fork_(owner) {}
 
   const ForkWatch& made() const { return fork_; }
-  // Whether another call of the owner may be made now: kOk; kForked; kMisuse while a wait is under
-  // way.
+  // Returns whether another call of the owner may be made now: kOk, kForked, or kMisuse during a
+  // wait.
   Errc enter() const {
     if (fork_.in_child()) return Errc::kForked;
     return waiting_.is_taken() ? Errc::kMisuse : Errc::kOk;
   }
-  // For an owner that is itself waited for: as if a wait were under way. False: one is.
+  // For an owner that is itself a source: behaves as if a wait were under way. Returns false if one
+  // is.
   bool begin_wait() { return waiting_.try_take(); }
   void end_wait() { waiting_.release(); }
 
@@ -134,30 +136,31 @@ class ReadyLoop {
   // kWouldBlock (deadline_ns is 0); kInterrupted; kMisuse (another wait is under way); kForked.
   template <typename Sources>
   auto wait(Sources& sources, std::uint64_t deadline_ns) -> decltype(sources.check(true));
-  // Ends the wait that is under way, or else the next one.
+  // Ends the current wait, or else the next one.
   void interrupt() noexcept;
 
-  // Counts a check. True: it is of everything.
+  // Counts a check. Returns true if it must be of everything.
   bool is_round_due();
-  // The next check is of everything.
+  // Makes the next check one of everything.
   void begin_round() { checks_left_ = 0; }
 
-  // As Watch::add().
+  // Like Watch::add().
   int watch(int fd, std::uint32_t events, std::uint64_t tag);
-  // `fd`: -1 if it was closed before.
+  // `fd` is -1 if it was already closed.
   void stop_watching(int fd);
   bool watches() const { return watched_ > 0; }
-  // As Watch::ready(), and takes the wake-up of an interrupt.
+  // Like Watch::ready(), but also takes the wake-up of an interrupt.
   std::span<const epoll_event> take_ready(std::span<epoll_event> room);
-  // For an event loop: readable when a descriptor is ready, after an interrupt, and from the moment
-  // on that wake_at() named; -1 in a forked child.
+  // For an event loop: readable when a descriptor is ready, after an interrupt, and from the time
+  // passed to wake_at(). -1 in a forked child.
   int fd() const { return watch_.fd(); }
   void wake_at(std::uint64_t at_ns) { watch_.wake_at(at_ns); }
 
-  // Needed before a sleep on words of sources while a descriptor is watched. Errors: kLimit.
+  // Must be called before a sleep on words of sources while a descriptor is watched. Errors:
+  // kLimit.
   absl::Status start_helper() { return helper_.start(); }
-  // Sleeps, as described above. `words` begins with the bell. Returns which of them was woken, or their
-  // number if that is not known.
+  // Sleeps as described above. `words` begins with the bell. Returns the index of the woken word,
+  // or words.size() if it is unknown.
   std::size_t park(std::span<const FutexWord> words, std::uint64_t until_ns);
 
  private:

@@ -1,4 +1,4 @@
-// When the ready loop checks what, how it sleeps, and what ends its sleep.
+// Tests what the ready loop checks and when, how it sleeps, and what ends its sleep.
 #include "os/ready_loop.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ LoopDescriptors loop_descriptors() {
   return *std::move(made);
 }
 
-// Sources that are always ready, or are once a word leaves 0, or a descriptor is ready.
+// Sources that are always ready, or ready once a word is not 0 or a descriptor is ready.
 struct LoopOwner {
   explicit LoopOwner(WaitStrategy strategy = WaitStrategy::kPark)
       : loop("test", strategy, loop_descriptors()) {}
@@ -55,7 +55,7 @@ struct LoopOwner {
   Result<int> wait(std::uint64_t deadline_ns) { return loop.wait(*this, deadline_ns); }
   Errc wait_long() { return wait(far_deadline()).error(); }
   void watch(int fd) { REQUIRE(loop.watch(fd, EPOLLIN, kTag) == 0); }
-  // From another thread.
+  // For other threads.
   void ring() {
     bump_bell(&word);
     futex_wake_all(&word);
@@ -109,7 +109,7 @@ TEST_CASE("A loop returns with nothing only after a check of everything") {
 
 TEST_CASE("A loop rests until the moment that its owner names, and checks everything then") {
   LoopOwner owner;
-  do {  // until a wait slept: a busy machine may return to this thread after the moment
+  do {  // until a wait slept: a busy machine may run this thread too late
     owner.rests = 0;
     owner.wakes_at_ns = monotonic_ns() + 20 * kNsPerMs;
     const std::uint64_t deadline_ns = owner.wakes_at_ns + kNsPerMs;
@@ -119,7 +119,7 @@ TEST_CASE("A loop rests until the moment that its owner names, and checks everyt
   } while (owner.rests == 0);
 }
 
-// How a loop sleeps depends on what its owner waits for.
+// The ways in which a loop sleeps, depending on what its owner waits for.
 enum class Sleep { kBell, kWords, kEpoll, kWordsAndHelper };
 
 struct SleepingOwner : LoopOwner {
@@ -140,7 +140,7 @@ TEST_CASE("An interrupt ends the wait under way, however the loop sleeps, or the
   }
   owner.loop.interrupt();
   owner.loop.interrupt();
-  CHECK(owner.wait(0).error() == Errc::kWouldBlock);  // which waits for nothing
+  CHECK(owner.wait(0).error() == Errc::kWouldBlock);  // does not wait
   CHECK(wait() == Errc::kInterrupted);
   CHECK(owner.wait(monotonic_ns() + kNsPerMs).error() == Errc::kTimedOut);
 }
@@ -213,7 +213,7 @@ TEST_CASE("A loop is forked in a child, and its parent's goes on") {
   CHECK(owner.wait_long() == Errc::kOk);
 }
 
-// A bell whose helper watches a descriptor, for a thread that sleeps on the bell by hand.
+// A bell whose helper watches a descriptor, for a thread that sleeps on the bell directly.
 struct HelpedBell {
   HelpedBell() {
     REQUIRE(descriptors.watch.add(event.get(), EPOLLIN, kTag) == 0);
@@ -254,7 +254,7 @@ TEST_CASE("A helper that is armed anew for each sleep misses no descriptor") {
     for (Word round = 1; round <= kRounds; ++round) {
       signal_eventfd(here.event.get());
       while (taken.load() < round) spin_pause();
-      for (Word i = 0; i < round % 64; ++i) spin_pause();  // into the sleep, or before it
+      for (Word i = 0; i < round % 64; ++i) spin_pause();  // during the sleep, or before it
     }
   });
   int sleeps = 0;

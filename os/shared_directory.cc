@@ -44,7 +44,7 @@ std::optional<SharedDirectory::Entry> SharedDirectory::look_at(const std::string
   const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID;
   if (::statx(directory_.get(), name.c_str(), flags, wanted, &info) != 0) {
     if (errno == ENOENT) return std::nullopt;
-    return Entry{.is_same_device = false};  // EACCES: a FUSE that only its user may enter
+    return Entry{.is_same_device = false};  // EACCES: a FUSE mount that only its user may enter
   }
   return Entry{info.stx_uid, info.stx_mode,
                makedev(info.stx_dev_major, info.stx_dev_minor) == device_};
@@ -59,7 +59,7 @@ UniqueFd SharedDirectory::open_name(const std::string& name, int flags) const {
     return static_cast<int>(
         ::syscall(SYS_openat2, directory_.get(), name.c_str(), &how, sizeof how));
   });
-  // Containers may refuse system calls that they do not know.
+  // Containers may refuse unknown system calls.
   if (opened.valid() || (errno != ENOSYS && errno != EPERM)) return opened;
   const std::optional<Entry> entry = look_at(name);
   if (entry && !entry->is_same_device) {
@@ -70,11 +70,11 @@ UniqueFd SharedDirectory::open_name(const std::string& name, int flags) const {
 }
 
 bool SharedDirectory::visit_names(std::size_t count_max, const Visitor& visit) const {
-  const ForkHold hold;  // as long as the stream is open
+  const ForkHold hold;  // while the stream is open
   UniqueFd listed(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   DIR* const stream = listed.valid() ? ::fdopendir(listed.get()) : nullptr;
   if (stream == nullptr) return false;
-  listed.release();  // it is the stream's now
+  listed.release();  // the stream owns it now
   std::size_t count = 0;
   bool is_whole = false;
   while (true) {

@@ -1,4 +1,5 @@
-// Who may use a file or directory besides its owner: the members of one group, or nobody.
+// Sets who may use a file or directory in addition to its owner: the members of a group, or no
+// user.
 //
 // Thread safety: free function.
 #pragma once
@@ -10,8 +11,8 @@
 
 namespace lapwing {
 
-// Gives what is open as `fd` to `group`, where there is one, and then sets its mode, whatever the
-// umask: never is it open to a group that is not meant. `path` is for messages. Errors:
+// Sets the group of `fd`, if one is given, and then its mode, regardless of the umask. In this
+// order, the file is never accessible to a wrong group. `path` is for messages. Errors:
 // kNotPermitted (the owner is not a member), kSystem.
 absl::Status share(int fd, const std::string& path, std::optional<unsigned> group, unsigned mode);
 

@@ -1,8 +1,8 @@
 // Small files that are read and replaced as a whole: bus.json, metadata, a recording's position.
 //
-// A file is replaced by a whole one (os/whole_file.h).
+// A file is replaced atomically (os/whole_file.h).
 //
-// Thread safety: free functions; one writer for a file.
+// Thread safety: free functions; one writer per file.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace lapwing {
 
-// Puts `content` in the place of <directory>/<name>, 0600, or readable by the group.
+// Replaces <directory>/<name> by a file with `content`. Its mode is 0600, or readable by the group.
 // Errors: kNoSpace, kNotPermitted, kNotFound (the directory), kSystem.
 absl::Status replace_file(const std::string& directory, const std::string& name,
                           const std::string& content, std::optional<unsigned> group);
-// The same on that disk, with the permissions it gives.
+// The same on that disk, with the permissions that the disk sets.
 absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
                           const std::string& content);
 

@@ -1,5 +1,5 @@
-// Starts a thread of the library in a program that is somebody else's: the program's signal handlers
-// run on the program's own threads, and the thread runs where the program wants it.
+// Starts a thread of the library in the user's program. The program's signal handlers run only on
+// the program's threads, and the thread runs on the processors that the program chose.
 //
 // Thread safety: free function.
 #pragma once
@@ -20,12 +20,12 @@
 
 namespace lapwing {
 
-// For a thread that looks at something many times a second: the default of 50 µs would stretch every
-// look at head, and double the doorbell's interval.
+// For a thread that polls many times a second. The default of 50 µs would prolong the time between
+// two polls of head, and double the doorbell's interval.
 inline constexpr unsigned long kPromptTimerSlackNs = 1000;
 
-// All signals but those that a fault of the thread itself raises: a program that reports its crashes
-// reports those of this thread, too.
+// Returns all signals except those that a fault of the thread itself raises. So a program that
+// reports its crashes also reports those of this thread.
 inline sigset_t signals_of_others() {
   sigset_t signals;
   sigfillset(&signals);
@@ -40,10 +40,10 @@ struct ThreadOptions {
   ThreadPlacement placement = {};
 };
 
-// `name` is a literal of at most 15 characters, for ps and debuggers; docs/how-to/tune-a-machine.md lists it. With
-// a placement it waits until the thread is placed. Errors: kLimit, where the user's limit on
-// processes (ulimit -u) or the container's is reached; those of place_this_thread, and `body` does
-// not run.
+// `name` is a literal of at most 15 characters, for ps and debuggers; docs/how-to/tune-a-machine.md
+// lists it. With a placement, waits until the thread is placed. Errors: kLimit if the user's limit
+// on processes (ulimit -u) or the container's is reached; those of place_this_thread. After an
+// error, `body` does not run.
 template <typename Body>
 absl::Status start_thread(std::thread& thread, const char* name, Body body,
                           const ThreadOptions& options = {}) {

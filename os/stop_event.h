@@ -1,4 +1,4 @@
-// Asks a thread to end, which may be waiting: once it is set it stays so.
+// Requests a thread, which may be waiting, to end. Once set, it stays set.
 //
 // Thread safety: any thread.
 #pragma once
@@ -28,7 +28,7 @@ class StopEvent {
     pollfd entry{fd_.get(), POLLIN, 0};
     return poll(&entry, 1, 0) > 0;
   }
-  // For so long at most.
+  // Waits until it is set, at most `ns`.
   void wait(std::uint64_t ns) const { wait_readable(fd_.get(), ns); }
 
  private:

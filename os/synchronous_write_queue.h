@@ -1,4 +1,4 @@
-// A WriteQueue without a kernel behind it: each request is a call that returns when it is done.
+// A WriteQueue that performs each request in a call, which returns when the request is done.
 //
 // Thread safety: one thread; the requests run in order inside reap().
 #pragma once
@@ -19,7 +19,7 @@ inline constexpr std::size_t kSynchronousQueueDepth = 64;
 
 class SynchronousWriteQueue : public WriteQueue {
  public:
-  // Makes the request; returns what its completion says: bytes written, 0, or -errno.
+  // Performs the request and returns the result for its completion: bytes written, 0, or -errno.
   using Run = std::function<std::int64_t(const WriteRequest& request)>;
 
   SynchronousWriteQueue(std::string description, Run run)
@@ -34,7 +34,7 @@ class SynchronousWriteQueue : public WriteQueue {
  private:
   std::string description_;
   Run run_;
-  // A ring: begin_ … begin_ + count_ - 1.
+  // A ring with the entries begin_ … begin_ + count_ - 1.
   std::array<WriteRequest, kSynchronousQueueDepth> requests_{};
   std::size_t begin_ = 0;
   std::size_t count_ = 0;

@@ -1,4 +1,4 @@
-// The status of a failed system call.
+// Makes the status of a failed system call.
 #pragma once
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 
 namespace lapwing {
 
-// What to do about an errno that a limit of the process gives; empty for any other.
+// Returns the remedy for an errno that is caused by a limit of the process, or an empty text.
 constexpr const char* limit_remedy(int sys_errno) {
   switch (sys_errno) {
     case EMFILE:
@@ -25,9 +25,9 @@ constexpr const char* limit_remedy(int sys_errno) {
   }
 }
 
-// A status for a failed system call: the errno chooses between kNoSpace, kNotPermitted, kNotFound
-// and kSystem, and its text ends the message, with limit_remedy(). `what` names the call's purpose
-// and the path.
+// Makes a status for a failed system call. The errno selects kNoSpace, kNotPermitted, kNotFound or
+// kSystem, and its text and limit_remedy() end the message. `what` is the call's purpose and the
+// path.
 inline absl::Status make_system_error(int sys_errno, const std::string& what) {
   Errc code = Errc::kSystem;
   switch (sys_errno) {

@@ -35,7 +35,7 @@ constexpr PolicyName kPolicies[] = {
     {SchedulingPolicy::kRoundRobin, SCHED_RR, "rr", true, false},
 };
 
-// Null: inherited.
+// Returns null for an inherited policy.
 const PolicyName* find_policy(SchedulingPolicy policy) {
   const auto* const found = std::ranges::find(kPolicies, policy, &PolicyName::policy);
   return found == std::end(kPolicies) ? nullptr : found;
@@ -45,7 +45,7 @@ absl::Status refuse(const std::string& why) {
   return make_error(Errc::kInvalidArgument, why);
 }
 
-// What contradicts itself, or would be ignored.
+// Refuses members that contradict each other or would be ignored.
 absl::Status check_members(const ThreadPlacement& placement) {
   const PolicyName* const policy = find_policy(placement.policy);
   if (policy == nullptr && placement.policy != SchedulingPolicy::kInherit) {
@@ -80,7 +80,7 @@ CpuMask allowed_here() {
   return mask;
 }
 
-// Those that the process may use at all: what the kernel leaves of all of them.
+// Returns the processors that the process may use: the ones that remain if all are requested.
 std::string allowed_at_all() {
   std::vector<unsigned> all(kCpusMax);
   for (unsigned cpu = 0; cpu < kCpusMax; ++cpu) all[cpu] = cpu;
@@ -96,7 +96,8 @@ absl::Status refuse_cpu(unsigned cpu) {
                    "of the process's cgroup"));
 }
 
-// The kernel takes what it allows of the list, and says nothing of the rest.
+// Checks the result, because the kernel silently ignores processors of the list that it does not
+// allow.
 absl::Status set_cpus(const std::vector<unsigned>& cpus) {
   if (cpus.empty()) return absl::OkStatus();
   const auto beyond = std::ranges::find_if(cpus, [](unsigned cpu) { return cpu >= kCpusMax; });

@@ -1,7 +1,7 @@
-// What the kernel makes of a ThreadPlacement.
+// Applies a ThreadPlacement.
 //
-// The kernel itself answers what is possible: it is tried, and read back. What the kernel would do
-// only in part, as with a list of processors of which it allows one, is refused.
+// Whether a placement is possible is found by applying it and reading it back. A placement that the
+// kernel would apply only in part, such as a list of processors of which it allows one, is refused.
 //
 // Thread safety: free functions.
 // Errors of both: kInvalidArgument, kNotPermitted, kUnsupported, kSystem. The message names the
@@ -21,7 +21,7 @@
 
 namespace lapwing {
 
-// A set of processors in the kernel's form; wide enough for every kernel.
+// A set of processors in the kernel's format, large enough for every kernel.
 class CpuMask {
  public:
   CpuMask() = default;
@@ -38,11 +38,11 @@ class CpuMask {
   std::array<cpu_set_t, kCpusMax / CPU_SETSIZE> sets_{};
 };
 
-// Gives the calling thread this placement. After an error the thread may have a part of it, or
-// another set of processors: it is to end.
+// Applies this placement to the calling thread. After an error, the thread may have a part of it or
+// another set of processors, and must end.
 absl::Status place_this_thread(const ThreadPlacement& placement);
 
-// Whether that succeeds here: tried on a thread that ends at once. kLimit, too: no thread.
+// Checks whether that succeeds, on a thread that ends at once. Errors: also kLimit (no thread).
 absl::Status check_placement(const ThreadPlacement& placement);
 
 }  // namespace lapwing

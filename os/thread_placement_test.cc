@@ -1,4 +1,5 @@
-// Threads are placed as asked, and what cannot be is refused with the member that asks for it.
+// Tests that threads are placed as requested, and that impossible placements are refused with the
+// name of the member.
 #include "os/thread_placement.h"
 
 #include <sys/resource.h>
@@ -25,7 +26,7 @@ std::string words(const absl::Status& status) {
   return std::string(status.message());
 }
 
-// Runs `look` on a thread with this placement. What start_thread says.
+// Runs `look` on a thread with this placement. Returns the result of start_thread.
 template <typename Look>
 absl::Status look_at(const ThreadPlacement& placement, Look look) {
   std::thread thread;
@@ -92,7 +93,7 @@ TEST_CASE("A thread may be idle, or real time where the right is there") {
   CHECK(priority == 4);
 }
 
-// What the kernel leaves of all processors that there could be.
+// Returns the processors that the kernel allows if all are requested.
 std::vector<unsigned> usable_cpus() {
   std::vector<unsigned> usable;
   std::thread([&] {
@@ -108,7 +109,7 @@ TEST_CASE("A processor that this process may not use is refused, with those that
   const unsigned cpu = GENERATE(8191u, 8192u, 4'000'000'000u);
   const std::string before = cpu_list_text(this_thread().cpus());
   bool ran = false;
-  // The kernel by itself would take the rest of the list, and say nothing.
+  // The kernel alone would silently accept the rest of the list.
   const absl::Status refused =
       look_at({.cpus = {this_thread().cpus().front(), cpu}}, [&] { ran = true; });
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
@@ -150,7 +151,7 @@ TEST_CASE("A placement that needs a right is refused to who has none, and says w
   const int failed = run_as(kTestUser, kTestGroup, [] {
     const rlimit none{0, 0};
     if (setrlimit(RLIMIT_NICE, &none) != 0 || setrlimit(RLIMIT_RTPRIO, &none) != 0) return __LINE__;
-    // A thread below -1 already, as under "nice -n -5", needs no right for -1.
+    // A thread that is already below -1, as under "nice -n -5", needs no permission for -1.
     if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) != 0) return __LINE__;
     const absl::Status nice = check_placement({.nice = -1});
     if (errc_of(nice) != Errc::kNotPermitted) return __LINE__;

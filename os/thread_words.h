@@ -12,7 +12,7 @@ namespace lapwing {
 // A sequence or counter with one writer thread and any readers, in private memory.
 class SingleWriterWord {
  public:
-  // Release, partner load(): what the writer did before is visible to who sees the value.
+  // Release, partner load(): a reader that sees the value also sees the writer's earlier stores.
   void store(Word value) { word_.store(value, std::memory_order_release); }
   Word load() const { return word_.load(std::memory_order_acquire); }
 
@@ -20,10 +20,10 @@ class SingleWriterWord {
   alignas(kWordStride) std::atomic<Word> word_{0};
 };
 
-// Set once by any thread, seen by all: a request to stop, an end that is final.
+// A flag that any thread may set once and all threads may read: a request to stop, or a final end.
 class StickyFlag {
  public:
-  // Release, partner is_set(): what the setter did before is visible to who sees it set.
+  // Release, partner is_set(): a thread that sees it set also sees the setter's earlier stores.
   void set() { flag_.store(true, std::memory_order_release); }
   bool is_set() const { return flag_.load(std::memory_order_acquire); }
 
@@ -31,13 +31,13 @@ class StickyFlag {
   std::atomic<bool> flag_{false};
 };
 
-// A request that any thread, or a signal handler, makes of the one that waits.
+// A request from any thread, or from a signal handler, to the thread that waits.
 class InterruptFlag {
  public:
   // Release, partner take(). The caller then wakes the sleeper.
   void raise() { flag_.store(true, std::memory_order_release); }
   bool is_raised() const { return flag_.load(std::memory_order_acquire); }
-  // True once for all raises so far. A raise between the two accesses is one of them.
+  // Returns true once for all raises so far. A raise between the two accesses is one of them.
   bool take() {
     if (!flag_.load(std::memory_order_relaxed)) return false;
     return flag_.exchange(false, std::memory_order_acquire);
@@ -53,11 +53,12 @@ class SharedPhase {
  public:
   explicit SharedPhase(Phase first) : phase_(first) {}
 
-  // Acquire, partner exchange() and move(): the caller sees what was done before the change.
+  // Acquire, partner exchange() and move(): the caller sees stores from before the change.
   Phase load() const { return phase_.load(std::memory_order_acquire); }
-  // Release, partner load(). Acquire, partner move(): the caller sees what was done before it.
+  // Release, partner load(). Acquire, partner move(): the caller sees stores from before that
+  // change.
   Phase exchange(Phase next) { return phase_.exchange(next, std::memory_order_acq_rel); }
-  // False if the phase is not `from`; it then stays.
+  // Returns false, and changes nothing, if the phase is not `from`.
   bool move(Phase from, Phase to) {
     return phase_.compare_exchange_strong(from, to, std::memory_order_acq_rel);
   }
@@ -66,7 +67,7 @@ class SharedPhase {
   std::atomic<Phase> phase_;
 };
 
-// A count that any thread may raise and any may read; it orders nothing.
+// A count that any thread may increase and read. It orders nothing.
 class Counter {
  public:
   void add(Word amount = 1) { count_.fetch_add(amount, std::memory_order_relaxed); }

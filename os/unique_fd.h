@@ -1,6 +1,6 @@
 // Owns one file descriptor and closes it. Movable, not copyable. Not thread-safe.
 //
-// A child made by fork() does not have it: it is closed there before fork() returns, and get() is -1
+// In a child made by fork(), the descriptor is closed before fork() returns, and get() is -1
 // (os/fork.h).
 #pragma once
 
@@ -14,7 +14,8 @@ class UniqueFd {
  public:
   UniqueFd() = default;
   explicit UniqueFd(int fd) : fd_(fd) { enter_descriptor(fd); }
-  // What `open`, a system call, returns: no fork comes between it and its owner.
+  // Owns the result of `open`, a system call. No fork can happen between the call and the
+  // ownership.
   template <typename Open>
   static UniqueFd opened_by(const Open& open) {
     const ForkHold hold;
@@ -34,7 +35,7 @@ class UniqueFd {
 
   int get() const { return made_.in_child() ? -1 : fd_; }
   bool valid() const { return get() >= 0; }
-  // The caller's from now on; a forked child has it, too.
+  // Passes the descriptor to the caller. A forked child then has it as well.
   int release() {
     const int fd = get();
     forget_descriptor(fd);

@@ -1,6 +1,5 @@
-// The workers of an io_uring: how many there may be, where they run, and what is said where the
-// kernel refuses to place or to limit them. The calls of liburing for that are wrapped by the
-// linker.
+// Tests the workers of an io_uring: their number, their processors, and the reports if the kernel
+// refuses to place or limit them. The linker wraps the calls of liburing for that.
 #include <fcntl.h>
 #include <liburing.h>
 
@@ -48,13 +47,13 @@ class Refusal {
   Refusal& operator=(const Refusal&) = delete;
 };
 
-// io_uring or nothing: containers may refuse it.
+// Returns an io_uring queue, or null, because containers may refuse it.
 std::unique_ptr<UringWriteQueue> uring_or_nothing() {
   auto queue = UringWriteQueue::create({});
   return queue.ok() ? *std::move(queue) : nullptr;
 }
 
-// Many syncs at a time, each of which takes a worker. False if one failed.
+// Performs many syncs at a time, each of which uses a worker. Returns false if one failed.
 bool sync_many(UringWriteQueue& queue, int file) {
   for (std::uint64_t tag = 0; tag < 32; ++tag) {
     if (!queue.submit({WriteRequest::Kind::kSync, file, 0, {}, tag})) return false;
@@ -91,7 +90,7 @@ TEST_CASE("Workers run on the processors that were asked for, whichever thread s
   const UniqueFd file(open(directory.file("f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(file.valid());
   const std::vector<unsigned> cpus{this_thread().cpus().back()};
-  // This thread may have workers already, that other tests left: two others submit.
+  // This thread may already have workers from other tests, so two other threads submit.
   for (int i = 0; i < 2; ++i) {
     absl::Status placed;
     bool synced = false;
@@ -120,7 +119,7 @@ TEST_CASE("A kernel that cannot place workers is an error for who asks, and for 
   CHECK(errc_of(refused) == Errc::kUnsupported);
   CHECK_THAT(std::string(refused.message()), Contains("--thread-cpus"));
   CHECK_THAT(queue->description(), !Contains("processors"));
-  // It works all the same.
+  // Requests still work.
   const TemporaryDirectory directory;
   const UniqueFd file(open(directory.file("f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   CHECK(sync_many(*queue, file.get()));

@@ -25,9 +25,10 @@ constexpr std::uint64_t kNoPlace = kUringDepth;
 
 // Indices into the limits of io_uring_register_iowq_max_workers().
 constexpr std::size_t kBoundedWorkers = 0;  // for files
-constexpr std::size_t kWorkerKinds = 2;     // the others, for sockets and pipes, are never needed
+constexpr std::size_t kWorkerKinds = 2;     // the other kind, for sockets and pipes, is not needed
 
-// A length in a file, as whatever this liburing takes: an off_t in 2.3, a __u64 in later versions.
+// A length in a file, with the type that this liburing takes: off_t in 2.3, __u64 in later
+// versions.
 struct FileBytes {
   template <typename Integer>
   operator Integer() const {
@@ -61,8 +62,8 @@ absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
   return queue;
 }
 
-// A mapping of the ring keeps it, and with it the files that it holds, as a descriptor does. 0 or
-// -errno.
+// Like a descriptor, a mapping of the ring keeps the ring and the files that it holds, so it must
+// not be copied by forks. Returns 0 or -errno.
 int UringWriteQueue::init() {
   const ForkHold hold;
   const int made = io_uring_queue_init(kUringDepth, &ring_, 0);
@@ -71,14 +72,14 @@ int UringWriteQueue::init() {
     return made;
   }
   enter_descriptor(ring_.ring_fd);
-  std::array<unsigned, kWorkerKinds> limits{};  // 0: stays as it is
+  std::array<unsigned, kWorkerKinds> limits{};  // 0: unchanged
   limits[kBoundedWorkers] = kUringWorkersMax;
   workers_bounded_ = io_uring_register_iowq_max_workers(&ring_, limits.data()) == 0;
   return io_uring_ring_dontfork(&ring_);
 }
 
 unsigned UringWriteQueue::workers_max() {
-  std::array<unsigned, kWorkerKinds> limits{};  // zeros: only asked
+  std::array<unsigned, kWorkerKinds> limits{};  // zeros: only a query
   const bool told = io_uring_register_iowq_max_workers(&ring_, limits.data()) == 0;
   return told ? limits[kBoundedWorkers] : 0;
 }
@@ -98,7 +99,7 @@ absl::Status UringWriteQueue::place_workers(const std::vector<unsigned>& cpus) {
                    "io_uring_register there, or remove threads.cpus"));
 }
 
-// The kernel knows a thread's workers once the thread has submitted something. 0 or -errno.
+// A thread has workers only once it has submitted a request. Returns 0 or -errno.
 int UringWriteQueue::place_workers_of_this_thread() {
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
   if (entry == nullptr) return -EAGAIN;
@@ -112,8 +113,8 @@ int UringWriteQueue::place_workers_of_this_thread() {
   return placed;
 }
 
-// A container may allow the set-up and refuse the rest, which would else be the journal's first
-// failed write. 0 or -errno.
+// A container may allow the set-up but refuse requests, which would otherwise be the journal's
+// first failed write. Returns 0 or -errno.
 int UringWriteQueue::try_to_enter() {
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
   if (entry == nullptr) return -EAGAIN;
@@ -147,7 +148,7 @@ void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
   std::vector<iovec> buffers;
   for (std::size_t offset = 0; offset < memory.size(); offset += kRegisteredBufferBytes) {
     const std::size_t bytes = std::min<std::size_t>(memory.size() - offset, kRegisteredBufferBytes);
-    // The kernel only reads from it: these are the buffers of writes.
+    // The kernel only reads this memory, because the buffers are used for writes.
     buffers.push_back({const_cast<std::byte*>(memory.data() + offset), bytes});
   }
   const int registered =
@@ -157,8 +158,9 @@ void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
 
 bool UringWriteQueue::submit(const WriteRequest& request) {
   if (in_flight_ == kUringDepth) return false;
-  // Only while nothing waits to be submitted: enter() counts from the queue's end which places of
-  // unsubmitted_ are left, and this request has no place. If it fails, the next submit() tries again.
+  // Do this only while no request waits to be submitted. enter() counts the remaining entries of
+  // unsubmitted_ from the end of the queue, and this request is not among them. If it fails, the
+  // next submit() retries it.
   const bool other_thread = !worker_cpus_.empty() && placed_for_ != ::gettid();
   if (other_thread && unsubmitted_.empty()) place_workers_of_this_thread();
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
@@ -217,7 +219,7 @@ std::size_t UringWriteQueue::reap(std::span<WriteCompletion> out, std::uint64_t 
   return refused_errno_ == 0 ? count : count + refuse_unsubmitted(out.subspan(count));
 }
 
-// Submits what is prepared; with wait_ns also waits that long for a completion.
+// Submits prepared requests. If wait_ns is not 0, waits that long for a completion.
 int UringWriteQueue::enter(std::uint64_t wait_ns) {
   int result = 0;
   if (wait_ns == 0) {
@@ -242,9 +244,9 @@ std::size_t UringWriteQueue::take_completions(std::span<WriteCompletion> out) {
     const int result = completion->res;
     io_uring_cqe_seen(&ring_, completion);
     if (place == LIBURING_UDATA_TIMEOUT)
-      continue;  // of a wait, where the kernel takes it as a request
+      continue;  // the timeout of a wait, which older kernels treat as a request
     if (place == kNoPlace) continue;
-    const bool is_cancelled = result == -ECANCELED;  // nobody here cancels
+    const bool is_cancelled = result == -ECANCELED;  // by the kernel, which has no worker
     out[count++] = {requests_[place].tag, is_cancelled ? run_request(requests_[place]) : result};
     free_places_.push_back(place);
     --in_flight_;

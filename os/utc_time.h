@@ -1,4 +1,4 @@
-// A time in nanoseconds since 1970, as records and clocks have it, as one that can be written out.
+// Converts a time in ns since 1970, as in records and clocks, to an absl::Time.
 //
 // Thread safety: pure function.
 #pragma once
@@ -9,7 +9,8 @@
 
 namespace lapwing {
 
-// By seconds and a rest: an int64_t does not hold the nanoseconds of times after 2262-04-11.
+// Converts seconds and the rest separately, because an int64_t cannot hold the nanoseconds of times
+// after 2262-04-11.
 inline absl::Time utc_time(std::uint64_t time_ns) {
   constexpr std::uint64_t kSecondNs = 1'000'000'000;
   return absl::FromUnixSeconds(static_cast<std::int64_t>(time_ns / kSecondNs)) +

@@ -1,20 +1,20 @@
-// What can be waited for beside others of its kind: a subscriber or an end of a channel, as a wait
-// set (wait_set/) sees it.
+// The interface through which a wait set (wait_set/) waits for a source, such as a subscriber or an
+// end of a channel.
 //
-// A set looks at its sources in turn. When none is ready it lets each prepare, sleeps once on all
-// that they name, and lets each finish:
+// A set polls its sources in turn. If none is ready, it lets each source prepare, sleeps once on
+// all words and descriptors that they return, and lets each finish:
 //
-//     is_ready() …        false, each of them
-//     prepare_wait() …    each names what wakes it, and has looked once more since that may happen
+//     is_ready() …        false for each source
+//     prepare_wait() …    each returns its wake-up, and polls once more after that is in effect
 //     one sleep           on all words and descriptors, until the earliest wake_by_ns
 //     finish_wait() …     of those that prepared
 //
-// So a source does in a set what it does in a wait of its own, and with the same code: its upkeep
-// in is_ready(), and between prepare_wait() and finish_wait() the last look before a sleep, which
-// no wake-up escapes. Meanwhile its other calls are answered with misuse.
+// So a source works in a set as in its own waits, with the same code. is_ready() does its upkeep.
+// The last poll before a sleep is between prepare_wait() and finish_wait(), so no wake-up is
+// missed. Meanwhile its other calls return misuse.
 //
-// Thread safety: as the source; the set's calls count as calls of the source.
-// Ownership: none. A source that goes leaves its owner, and may outlive it.
+// Thread safety: that of the source; the set's calls count as calls of the source.
+// Ownership: none. A source that is destroyed leaves its owner, and may outlive it.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@
 
 namespace lapwing {
 
-// What wakes a source that has nothing now. Its descriptor, if it has one, wakes it as well.
+// The wake-ups of a source that is not ready. Its descriptor, if it has one, also wakes it.
 struct WakeUp {
   std::optional<FutexWord> word = std::nullopt;
-  // When it has something to do of its own, at the latest (CLOCK_MONOTONIC).
+  // The latest time for its own upkeep (CLOCK_MONOTONIC).
   std::uint64_t wake_by_ns = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -37,7 +37,7 @@ class WaitSource;
 
 class WaitSourceOwner {
  public:
-  // The source goes, and is not to be touched any more after this call.
+  // Called when the source is destroyed. Do not use the source after this call.
   virtual void leave(WaitSource& source) noexcept = 0;
 
  protected:
@@ -46,16 +46,16 @@ class WaitSourceOwner {
 
 class WaitSource {
  public:
-  // Whether a call that reads, or sends, would have an answer now: data, an event, the end, an
-  // error. Never blocks, and never takes anything from the caller's point of view.
+  // Returns whether a call that reads or sends would have a result now: data, an event, the end, or
+  // an error. Never blocks, and takes nothing that the caller would see.
   virtual bool is_ready() = 0;
-  // Nothing: the source has not prepared; ask is_ready() again at once.
+  // Returns nullopt if the source has not prepared. Then call is_ready() again at once.
   virtual std::optional<WakeUp> prepare_wait() = 0;
   virtual void finish_wait() = 0;
-  // False: nothing wakes it, so that a set may not sleep for it.
+  // False: nothing wakes it, so a set with it must not sleep.
   virtual bool can_sleep() const { return true; }
-  // Readable when it may be ready, while it is prepared; -1: it has none. One and the same for as
-  // long as the source has not ended.
+  // While it is prepared, readable when it may be ready; -1: it has no descriptor. Does not change
+  // until the source has ended.
   virtual int wake_fd() const { return -1; }
 
   WaitSourceOwner* owner() const { return owner_; }
@@ -66,12 +66,12 @@ class WaitSource {
 
  protected:
   WaitSource() = default;
-  // Only before it is in a set.
+  // Only for a source that is not in a set yet.
   WaitSource(WaitSource&&) noexcept {}
   WaitSource& operator=(WaitSource&&) = delete;
   ~WaitSource() { leave_owner(); }
 
-  // For a destructor, before it closes wake_fd().
+  // Call it in a destructor, before wake_fd() is closed.
   void leave_owner() noexcept {
     if (WaitSourceOwner* const owner = std::exchange(owner_, nullptr)) owner->leave(*this);
   }

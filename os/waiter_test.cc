@@ -20,7 +20,7 @@ std::unique_ptr<RingWords> running_words(Sequence head) {
   return words;
 }
 
-// Page 1 as it may not be touched.
+// An inaccessible page 1.
 class ForbiddenWords {
  public:
   ForbiddenWords()
@@ -37,7 +37,7 @@ class ForbiddenWords {
   void* page_;
 };
 
-// True if the turn slept until its deadline, as only a park does.
+// Returns true if the turn slept until its deadline, which only parking does.
 bool parks(Waiter& waiter, const RingWords& words, Sequence seen) {
   const std::uint64_t deadline = monotonic_ns() + 20 * kNsPerMs;
   waiter.turn(words, seen, deadline);

@@ -56,7 +56,7 @@ std::span<const epoll_event> Watch::ready(std::span<epoll_event> room) const {
   return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
 }
 
-// Setting it again makes it unreadable, so a moment that has passed is always set.
+// Setting the timer again makes it unreadable, so a time that has passed is always set.
 void Watch::wake_at(std::uint64_t at_ns) {
   if (at_ns == 0 && wakes_at_ns_ == 0) return;
   const itimerspec when{.it_interval = {}, .it_value = timespec_of(at_ns)};

@@ -1,7 +1,7 @@
-// Files that get their name when they are whole: a reader finds the old file or the new one, never a
-// part, and so does a starter after a power cut.
+// Files that get their name once they are complete. A reader, or a start after a power cut, finds
+// the old file or the new one, never a partial file.
 //
-// Thread safety: free functions; one writer for a file. Errors: those of the Disk.
+// Thread safety: free functions; one writer per file. Errors: those of the Disk.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace lapwing {
 
-// What a file is called, behind its own name, until it is whole and synced.
+// The suffix of a file's name until the file is complete and synced.
 inline constexpr char kUnfinishedSuffix[] = ".new";
 
-// Creates the file `path` under its unfinished name; what a killed writer left there is replaced.
-// `options.mode` is kCreate, whatever it says.
+// Creates the file `path` under its unfinished name. Replaces a file that a killed writer left
+// there. Ignores `options.mode` and uses kCreate.
 absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
                                            OpenOptions options = {});
-// Syncs `file`, which create_unfinished(disk, path) made, gives it its name, and syncs the
+// Syncs `file`, which create_unfinished(disk, path) returned, renames it to `path`, and syncs the
 // directory.
 absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& path);
 
@@ -29,7 +29,7 @@ absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& pa
 absl::Status write_whole_file(Disk& disk, const std::string& path, std::string_view content,
                               OpenOptions options = {});
 
-// A file that is not there is no error.
+// A missing file is not an error.
 absl::Status remove_if_there(Disk& disk, const std::string& path);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// A file system whose writes return 0. The linker wraps the calls.
+// Tests a file system whose writes return 0. The linker wraps the calls.
 #include <fcntl.h>
 #include <unistd.h>
 

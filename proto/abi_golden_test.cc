@@ -1,4 +1,4 @@
-// Compares what the headers of proto/ say with tests/golden/abi.golden, line by line.
+// Compares the definitions in proto/ with tests/golden/abi.golden, line by line.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>

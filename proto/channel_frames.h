@@ -1,10 +1,9 @@
-// The frames on a channel's socket, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
-// No behaviour; the document is docs/explanation/channel-protocol.md.
+// The frames on a channel's socket, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame per packet.
+// No behaviour; see docs/explanation/channel-protocol.md for the protocol.
 //
-// They start like the control socket's frames and share their numbering. A packet of ChannelHello
-// or ChannelWelcome carries one descriptor (SCM_RIGHTS), that of the sender's memory file; one of
-// HandedOver carries the listening socket and then those of the peers that wait. No other carries
-// any.
+// They begin like the control socket's frames and share their numbering. ChannelHello and
+// ChannelWelcome carry one descriptor (SCM_RIGHTS), that of the sender's memory file. HandedOver
+// carries the listening socket, then those of the waiting peers. Other frames carry no descriptors.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace lapwing {
 
-// Also the ChannelWelcome, with what the listening side has to say of itself.
+// Also the ChannelWelcome, with the values of the listening side.
 struct ChannelHelloFrame {
   FrameHeader header;
   std::uint32_t abi_version;
@@ -47,7 +46,7 @@ static_assert(offsetof(TakeOverFrame, abi_version) == 16);
 
 struct HandedOverFrame {
   FrameHeader header;
-  std::uint32_t waiting;  // peers whose sockets come along, none of whose frames has been read
+  std::uint32_t waiting;  // number of peers whose sockets follow; none of their frames was read
   std::uint32_t reserved;
 };
 static_assert(sizeof(HandedOverFrame) == 24);
@@ -58,7 +57,8 @@ struct TakenOverFrame {
 };
 static_assert(sizeof(TakenOverFrame) == 16);
 
-// The exact size of a frame of this type; 0 for a type that has no place on a channel's socket.
+// Returns the exact size of a frame of this type, or 0 for a type that is not used on a channel's
+// socket.
 constexpr std::size_t channel_frame_bytes(FrameType type) {
   switch (type) {
     case FrameType::kRefused:
@@ -79,7 +79,7 @@ constexpr std::size_t channel_frame_bytes(FrameType type) {
   }
 }
 
-// Both sides of a channel are of one release: a frame has exactly the size of its type.
+// Both sides of a channel have the same version, so a frame has exactly the size of its type.
 constexpr FrameLength channel_frame_length(FrameType type) {
   return {channel_frame_bytes(type), channel_frame_bytes(type)};
 }

@@ -1,4 +1,4 @@
-// A checkpoint file, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
+// A checkpoint file, byte for byte. No behaviour; docs/reference/file-formats.md describes it.
 //
 //   checkpoint/<fold>/<as-of sequence, 20 digits>.ckpt
 //
@@ -8,8 +8,8 @@
 //   sums                        a u64 for each block of block_bytes of the entries: XXH3-64 of the
 //                               block (the last one may be shorter), seed: the block's number
 //
-// A file that is being written has another name (it ends in .tmp); it is synced, renamed, and its
-// directory synced. So a file with the name of a checkpoint was whole once.
+// While a file is being written, its name ends in .tmp. It is then synced and renamed, and its
+// directory is synced. So a file with the name of a checkpoint was complete when it was renamed.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct CheckpointHeader {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t header_bytes;  // offset of the first entry
-  Id128 journal_id;            // whose records were folded
+  Id128 journal_id;            // the journal whose records were folded
   Id128 session_id;            // the session of `sequence`
   std::uint64_t sequence;      // the state is as of this record
   std::uint64_t created_wall_ns;
@@ -41,7 +41,7 @@ struct CheckpointHeader {
   std::uint64_t sums_offset;
   std::uint64_t sums_sum;      // XXH3-64 of the sums
   std::uint32_t record_bytes;  // of the bus
-  std::uint32_t fold_version;  // of the fold's own meaning
+  std::uint32_t fold_version;  // version of the fold's entries
   char schema[32];             // of the bus
   char fold[32];
   std::uint8_t reserved[3920];

@@ -1,14 +1,14 @@
-// The control socket's frames, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
-// No behaviour; the document is docs/reference/file-formats.md.
+// The control socket's frames, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame per packet.
+// No behaviour; docs/reference/file-formats.md describes them.
 //
-// A receiver checks magic, version and length against the bytes that arrived before it looks at
-// anything else; a packet of length 0 is a violation. A newer peer may send what this release does
-// not know, and an older one less than it knows:
+// A receiver checks magic, version and length against the received bytes before it reads anything
+// else. A packet of length 0 is a violation. A newer peer may send frames and fields that this
+// release does not have, and an older peer may send fewer fields:
 //  - a frame of an unknown type is skipped;
 //  - a known frame may be longer than its struct: the rest is ignored;
-//  - it may be shorter, down to the size it had in the first version (k...BytesFirst): the fields
-//    that it lacks are zero, which must mean "not said".
-// So a frame grows at its end only, and a field never changes its meaning.
+//  - a known frame may be shorter, down to its size in the first version (k...BytesFirst): missing
+//    fields are zero, which must mean "not given".
+// So a frame only grows at its end, and a field never changes its meaning.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ namespace lapwing {
 inline constexpr std::uint32_t kFrameMagic = 0x4657504c;  // "LPWF"
 inline constexpr std::uint16_t kFrameVersion = 1;         // of the header and of the rules above
 
-// What can be said. A client says which versions it speaks, and the publisher chooses.
+// Versions of the protocol. A client sends the range that it supports, and the publisher chooses.
 //  1  frames have exactly their first sizes; unknown ones are violations
-//  2  the rules above; tags of List and Prune; the head that a subscriber saw
-//  3  ListEvents; LatencyReport; what a subscriber's Report says from `wait` on
-//  4  missing subscribers and Forget; the namespaces of a Welcome; report ages
+//  2  the rules above; tags in List and Prune; the head that a subscriber saw
+//  3  ListEvents; LatencyReport; the fields of a subscriber's Report from `wait`
+//  4  missing subscribers and Forget; namespaces in a Welcome; report ages
 inline constexpr std::uint32_t kControlVersion = 4;     // the newest
 inline constexpr std::uint32_t kEventsVersionMin = 3;   // the oldest whose publisher lists events
-inline constexpr std::uint32_t kMissingVersionMin = 4;  // … and missing subscribers
+inline constexpr std::uint32_t kMissingVersionMin = 4;  // the same for missing subscribers
 inline constexpr std::uint32_t kServedVersionMin = 1;   // the oldest that a publisher serves
-inline constexpr std::uint32_t kClientVersionMin = 2;   // the oldest that a client can do with
+inline constexpr std::uint32_t kClientVersionMin = 2;   // the oldest that a client accepts
 
 enum class FrameType : std::uint16_t {
   kHello = 1,            // subscriber -> publisher
@@ -49,23 +49,23 @@ enum class FrameType : std::uint16_t {
   kListEvents = 13,      // ->
   kEventInfo = 14,       // <-
   kEndOfEvents = 15,     // <-
-  kLatencyReport = 16,   // ->, and <- behind the SubscriberInfo that it belongs to
+  kLatencyReport = 16,   // ->, and <- after the SubscriberInfo that it belongs to
   kForget = 17,          // ->
   kForgotten = 18,       // <-
-  // On the socket of a channel; kRefused is used there, too (proto/channel_frames.h).
+  // On the socket of a channel, which also uses kRefused (proto/channel_frames.h).
   kChannelHello = 32,    // connecting -> listening side
   kChannelWelcome = 33,  // listening -> connecting side
-  kWake = 34,            // either: look again, you were going to sleep
-  kTakeOver = 35,        // a new listener -> the one that is there
+  kWake = 34,            // either: wakes a sleeping peer
+  kTakeOver = 35,        // new listener -> current listener
   kHandedOver = 36,      // <-, with the descriptors
-  kTakenOver = 37,       // ->, they have arrived; the old one stops
+  kTakenOver = 37,       // ->, the descriptors have arrived; the old listener stops
 };
 
 struct FrameHeader {
   std::uint32_t magic;
   std::uint16_t version;
   FrameType type;
-  std::uint32_t length;  // bytes of the whole frame, this header included
+  std::uint32_t length;  // bytes of the whole frame, including this header
   std::uint32_t reserved;
 };
 static_assert(sizeof(FrameHeader) == 16);
@@ -75,7 +75,7 @@ static_assert(offsetof(FrameHeader, length) == 8);
 
 enum class ClientRole : std::uint32_t {
   kSubscriber = 1,  // counted by --await, listed by `lapwing subscribers`
-  kTool = 2,        // asks a question and leaves
+  kTool = 2,        // sends a request and disconnects
 };
 
 enum class ClientState : std::uint32_t {
@@ -83,7 +83,7 @@ enum class ClientState : std::uint32_t {
   kLive = 2,     // reading the ring
   kFilling = 3,  // reading the journal
   kStopped = 4,  // ended at a gap
-  kMissing = 5,  // only in a SubscriberInfo: attached when the last session ended, not since
+  kMissing = 5,  // only in SubscriberInfo: attached when the last session ended, not since
 };
 
 inline constexpr detail::EnumName<ClientState> kClientStateNames[] = {
@@ -95,13 +95,13 @@ constexpr const char* name_of(ClientState state) {
   return detail::name_in(kClientStateNames, state);
 }
 
-// Why a client was refused or dropped. Out of descriptors: a pause in accepting.
+// Why a client was refused or dropped. If descriptors run out, accepting pauses.
 enum class DropReason : std::uint32_t {
   kPeerNotAllowed = 1,
   kTooManyClients = 2,
   kHandshakeTimeout = 3,
   kAbiMismatch = 4,
-  kOutOfDescriptors = 5,  // up to here: refused; from here on: dropped
+  kOutOfDescriptors = 5,  // up to here: refused; below: dropped
   kBadFrame = 6,
   kTooManyFrames = 7,
   kQueueFull = 8,
@@ -125,19 +125,19 @@ constexpr const char* name_of(DropReason reason) {
 }
 
 enum class BusEventKind : std::uint32_t {
-  kAttached = 1,       // a subscriber has said Hello and has a place
-  kDetached = 2,       // it is gone: what it last reported
-  kGap = 3,            // it reported `gaps` more, and lost nothing by them
+  kAttached = 1,       // a subscriber has sent Hello and has a client slot
+  kDetached = 2,       // it disconnected; with its last report
+  kGap = 3,            // it reported `gaps` more, without a loss
   kLoss = 4,           // it reported `lost` more records, in `gaps` more gaps
-  kRefused = 5,        // a client, for `reason`
-  kDropped = 6,        // likewise
+  kRefused = 5,        // a client was refused for `reason`
+  kDropped = 6,        // a client was dropped for `reason`
   kStall = 7,          // `count` publishes waited for the journal for more than 1,024 µs each
   kJournalFailed = 8,  // errno is `sys_errno`
-  kJournalShed = 9,    // the publisher gave the journal up: the disk was too slow
-  kKilled = 10,   // the publisher of the last session (`pid`) ended without closing it, for `text`
-  kSession = 11,  // this session began; `position` is its first sequence
-  kMissing = 12,  // a subscriber of the last session has not returned
-  kForgotten = 13,  // somebody had the publisher forget a missing subscriber
+  kJournalShed = 9,    // the publisher stopped journaling: the disk was too slow
+  kKilled = 10,        // the last session's publisher (`pid`) ended without closing; see `text`
+  kSession = 11,       // this session began; `position` is its first sequence
+  kMissing = 12,       // a subscriber of the last session has not returned
+  kForgotten = 13,     // a user removed a missing subscriber from the list
 };
 inline constexpr std::size_t kEventKinds = 13;
 
@@ -164,10 +164,10 @@ struct HelloFrame {
   std::uint32_t abi_version;
   ClientRole role;
   std::uint32_t pid;
-  std::uint32_t may_park;  // 1: ring the doorbell for me
+  std::uint32_t may_park;  // 1: the publisher must ring the doorbell
   char name[64];
-  std::uint32_t version;      // the newest that the client speaks; 0: 1
-  std::uint32_t min_version;  // the oldest; 0: 1
+  std::uint32_t version;      // the newest that the client supports; 0 means 1
+  std::uint32_t min_version;  // the oldest; 0 means 1
   std::uint32_t observes;     // 1: its gaps and losses do not count as the bus's
   std::uint32_t reserved;
 };
@@ -195,14 +195,14 @@ struct WelcomeFrame {
   std::uint32_t has_journal;
   std::uint32_t journal_state;  // JournalState
   std::int32_t journal_errno;
-  std::uint32_t version;  // what both speak from here on; 0: 1
+  std::uint32_t version;  // used from here on; 0 means 1
   char schema[32];
   char bus_name[64];
   char ring_path[512];
   char journal_path[512];
   std::uint64_t schema_hash;     // of the ring's header
-  std::uint64_t pid_namespace;   // of the publisher: inode of /proc/self/ns/pid; 0: not said
-  std::uint64_t time_namespace;  // likewise
+  std::uint64_t pid_namespace;   // of the publisher: inode of /proc/self/ns/pid; 0: unknown
+  std::uint64_t time_namespace;  // the same of /proc/self/ns/time
 };
 inline constexpr std::size_t kWelcomeBytesFirst = 1224;
 static_assert(sizeof(WelcomeFrame) == 1248);
@@ -240,7 +240,7 @@ static_assert(offsetof(RefusedFrame, message) == 24);
 
 struct FlushFrame {
   FrameHeader header;
-  std::uint64_t tag;      // comes back in the answer
+  std::uint64_t tag;      // repeated in the answer
   std::uint64_t through;  // highest sequence seen; clamped to head
 };
 inline constexpr std::size_t kFlushBytesFirst = 32;
@@ -251,7 +251,7 @@ static_assert(offsetof(FlushFrame, through) == 24);
 struct FlushedFrame {
   FrameHeader header;
   std::uint64_t tag;
-  std::uint64_t durable;  // not below what was asked for, clamped to head
+  std::uint64_t durable;  // at least the requested sequence, clamped to head
 };
 inline constexpr std::size_t kFlushedBytesFirst = 32;
 static_assert(sizeof(FlushedFrame) == 32);
@@ -281,11 +281,11 @@ struct ReportFrame {
   std::uint64_t filled;
   ClientState state;
   std::uint32_t reserved;
-  std::uint64_t head;         // the newest sequence that the subscriber saw; 0: not said
-  std::uint32_t wait;         // WaitStrategy; 0: not said
-  std::uint32_t on_gap;       // OnGap; 0: not said
-  std::uint64_t gaps_before;  // of `gaps`, those of before this connection
-  std::uint64_t lost_before;  // of `lost`, likewise
+  std::uint64_t head;         // the newest sequence that the subscriber saw; 0: not given
+  std::uint32_t wait;         // WaitStrategy; 0: not given
+  std::uint32_t on_gap;       // OnGap; 0: not given
+  std::uint64_t gaps_before;  // the part of `gaps` from before this connection
+  std::uint64_t lost_before;  // the same of `lost`
 };
 inline constexpr std::size_t kReportBytesFirst = 64;
 static_assert(sizeof(ReportFrame) == 96);
@@ -303,7 +303,7 @@ static_assert(offsetof(ReportFrame, lost_before) == 88);
 
 struct ListSubscribersFrame {
   FrameHeader header;
-  std::uint64_t tag;  // comes back in each answer
+  std::uint64_t tag;  // repeated in each answer
 };
 inline constexpr std::size_t kListSubscribersBytesFirst = 16;
 static_assert(sizeof(ListSubscribersFrame) == 24);
@@ -316,7 +316,7 @@ struct SubscriberInfoFrame {
   ClientRole role;
   ClientState state;
   std::uint32_t may_park;
-  std::uint32_t reported;  // 1 once a Report has come
+  std::uint32_t reported;  // 1: a Report was received
   std::uint64_t position;
   std::uint64_t records;
   std::uint64_t gaps;
@@ -327,14 +327,14 @@ struct SubscriberInfoFrame {
   char name[64];
   std::uint64_t tag;
   std::uint64_t head_seen;  // `head` of its last Report
-  std::uint32_t wait;       // and the others
+  std::uint32_t wait;       // this and on_gap: as in its last Report
   std::uint32_t on_gap;
-  std::uint32_t observes;  // as its Hello said
+  std::uint32_t observes;  // as in its Hello
   std::uint32_t
-      pid_is_claimed;  // 1: `pid` is from its Hello; the kernel reports none to the publisher
+      pid_is_claimed;  // 1: `pid` is from its Hello; the kernel reported none to the publisher
   std::uint64_t
-      process_start;  // clock ticks from boot, in the publisher's namespaces; 0: not known
-  // Since its last Report, or since it connected, by CLOCK_MONOTONIC; 0: not said.
+      process_start;  // clock ticks since boot, in the publisher's namespaces; 0: not known
+  // Time since its last Report, or since it connected, by CLOCK_MONOTONIC; 0: not given.
   std::uint64_t report_age_ns;
   std::uint64_t missing_since_wall_ns;  // 0: it is attached
 };
@@ -370,7 +370,7 @@ struct EndOfListFrame {
   std::uint64_t refused;  // clients refused since the publisher started, all reasons
   std::uint64_t dropped;  // clients dropped since then, all reasons
   std::uint64_t tag;
-  std::uint64_t by_reason[kDropReasons];  // of DropReason r: [r - 1]
+  std::uint64_t by_reason[kDropReasons];  // index: DropReason - 1
 };
 inline constexpr std::size_t kEndOfListBytesFirst = 40;
 static_assert(sizeof(EndOfListFrame) == 112);
@@ -380,15 +380,15 @@ static_assert(offsetof(EndOfListFrame, dropped) == 32);
 static_assert(offsetof(EndOfListFrame, tag) == 40);
 static_assert(offsetof(EndOfListFrame, by_reason) == 48);
 
-// The ages of records where the subscriber delivered them, since it was opened: each second where some
-// were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
+// The ages of the records that a subscriber has delivered since it was opened. Sent every second in
+// which some were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
 inline constexpr std::size_t kLatencyCounts = 114;
 struct LatencyReportFrame {
   FrameHeader header;
   std::uint64_t tag;        // of the list; 0 from a subscriber
-  std::uint64_t every;      // one in so many records is measured
-  std::uint64_t sum_ns;     // of all
-  std::uint64_t max_ns;     // the oldest
+  std::uint64_t every;      // one in `every` records is measured
+  std::uint64_t sum_ns;     // of all ages
+  std::uint64_t max_ns;     // the largest age
   std::uint64_t negative;   // records from the future
   std::uint64_t unstamped;  // records without a time
   std::uint64_t counts[kLatencyCounts];
@@ -405,7 +405,7 @@ static_assert(offsetof(LatencyReportFrame, counts) == 64);
 
 struct ListEventsFrame {
   FrameHeader header;
-  std::uint64_t tag;    // comes back in each answer
+  std::uint64_t tag;    // repeated in each answer
   std::uint64_t after;  // only events with a higher number
 };
 inline constexpr std::size_t kListEventsBytesFirst = 32;
@@ -413,7 +413,7 @@ static_assert(sizeof(ListEventsFrame) == 32);
 static_assert(offsetof(ListEventsFrame, tag) == 16);
 static_assert(offsetof(ListEventsFrame, after) == 24);
 
-// What has nothing to do with an event is 0.
+// Fields that do not apply to an event are 0.
 struct EventInfoFrame {
   FrameHeader header;
   std::uint64_t tag;
@@ -422,17 +422,17 @@ struct EventInfoFrame {
   BusEventKind kind;
   DropReason reason;
   std::int32_t sys_errno;
-  std::uint32_t pid;  // and user: of the client
+  std::uint32_t pid;  // this and uid: of the client
   std::uint32_t uid;
   std::uint32_t reserved;
-  std::uint64_t position;  // and the next four: of the subscriber
+  std::uint64_t position;  // this and the next four: of the subscriber
   std::uint64_t records;
   std::uint64_t gaps;
   std::uint64_t lost;
   std::uint64_t filled;
   std::uint64_t count;
   char name[64];
-  char text[128];  // why
+  char text[128];  // the reason
 };
 inline constexpr std::size_t kEventInfoBytesFirst = 304;
 static_assert(sizeof(EventInfoFrame) == 304);
@@ -456,8 +456,8 @@ static_assert(offsetof(EventInfoFrame, text) == 176);
 struct EndOfEventsFrame {
   FrameHeader header;
   std::uint64_t tag;
-  std::uint64_t count;   // of events in this answer
-  std::uint64_t newest;  // the number of the newest event there was
+  std::uint64_t count;   // events in this answer
+  std::uint64_t newest;  // number of the newest event so far
 };
 inline constexpr std::size_t kEndOfEventsBytesFirst = 40;
 static_assert(sizeof(EndOfEventsFrame) == 40);
@@ -467,8 +467,8 @@ static_assert(offsetof(EndOfEventsFrame, newest) == 32);
 
 struct PruneFrame {
   FrameHeader header;
-  std::uint64_t below;  // whole segments below this sequence may go
-  std::uint64_t tag;    // comes back in the answer
+  std::uint64_t below;  // whole segments below this sequence may be removed
+  std::uint64_t tag;    // repeated in the answer
 };
 inline constexpr std::size_t kPruneBytesFirst = 24;
 static_assert(sizeof(PruneFrame) == 32);
@@ -477,7 +477,7 @@ static_assert(offsetof(PruneFrame, tag) == 24);
 
 struct PrunedFrame {
   FrameHeader header;
-  std::uint64_t oldest;  // the oldest sequence now retained
+  std::uint64_t oldest;  // the oldest sequence that is retained now
   std::uint32_t error;   // Errc
   std::uint32_t reserved;
   std::uint64_t tag;
@@ -488,11 +488,11 @@ static_assert(offsetof(PrunedFrame, oldest) == 16);
 static_assert(offsetof(PrunedFrame, error) == 24);
 static_assert(offsetof(PrunedFrame, tag) == 32);
 
-// Removes missing subscribers from the publisher's list. The owner and root may.
+// Removes missing subscribers from the publisher's list. Only the owner and root may send it.
 struct ForgetFrame {
   FrameHeader header;
-  std::uint64_t tag;  // comes back in the answer
-  std::uint32_t all;  // 1: every missing subscriber, whatever its name
+  std::uint64_t tag;  // repeated in the answer
+  std::uint32_t all;  // 1: every missing subscriber, regardless of `name`
   std::uint32_t reserved;
   char name[64];
 };
@@ -505,7 +505,7 @@ static_assert(offsetof(ForgetFrame, name) == 32);
 struct ForgottenFrame {
   FrameHeader header;
   std::uint64_t tag;
-  std::uint64_t count;  // of subscribers that were removed
+  std::uint64_t count;  // removed subscribers
   std::uint32_t error;  // Errc
   std::uint32_t reserved;
 };
@@ -515,12 +515,12 @@ static_assert(offsetof(ForgottenFrame, tag) == 16);
 static_assert(offsetof(ForgottenFrame, count) == 24);
 static_assert(offsetof(ForgottenFrame, error) == 32);
 
-// The longest frame that is received, of whatever type: room for those of newer peers.
+// The longest frame of any type that is received, with room for frames of newer peers.
 inline constexpr std::size_t kFrameBytesMax = 2048;
 static_assert(sizeof(WelcomeFrame) <= kFrameBytesMax);
 
-// The bytes of a frame of this type in the first version; 0 for a type that has no place on a
-// control socket, or that this release does not know.
+// Returns the size of a frame of this type in the first version, or 0 for a type that is unknown or
+// is not used on a control socket.
 constexpr std::size_t first_frame_bytes(FrameType type) {
   switch (type) {
     case FrameType::kHello:
@@ -564,13 +564,14 @@ constexpr std::size_t first_frame_bytes(FrameType type) {
   }
 }
 
-// How long a frame may be.
+// The permitted size of a frame in bytes.
 struct FrameLength {
   std::size_t min;
   std::size_t max;
 };
 
-// On a control socket: at least as in the first version. An unknown type is a header and anything.
+// Returns the permitted size on a control socket: at least the size in the first version. For an
+// unknown type, at least a header.
 constexpr FrameLength control_frame_length(FrameType type) {
   const std::size_t first = first_frame_bytes(type);
   return {first != 0 ? first : sizeof(FrameHeader), kFrameBytesMax};
@@ -579,7 +580,7 @@ constexpr FrameLength control_frame_length(FrameType type) {
 // Limits of the publisher's side of the socket.
 inline constexpr std::size_t kClientsMax = 1024;
 inline constexpr std::size_t kMissingMax = 1024;  // subscribers that have not returned
-// Connections beyond that, for questions of the bus's owner and root: they can ask who has the others.
+// More connections, for requests of the bus's owner and root, who can then list the other clients.
 inline constexpr std::size_t kQuestionsMax = 16;
 inline constexpr std::size_t kFramesQueuedMax = 64;           // for one client, then it is dropped
 inline constexpr std::uint32_t kFramesPerSecondMax = 200;     // from one client, then it is dropped

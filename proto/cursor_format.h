@@ -1,10 +1,10 @@
-// The file of a cursor, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
+// A cursor's file, byte for byte. No behaviour; docs/reference/file-formats.md describes it.
 //
 //   0       CursorEntry, then zeros
 //   4,096   CursorEntry, then zeros
 //
-// The two copies are written in turn. Each has a page of its own, so that no write of one, by the
-// page cache or by the device, touches the other.
+// The two copies are written in turn. Each has its own page, so that a write of one copy, by the
+// page cache or the device, does not touch the other.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ inline constexpr std::size_t kCursorCopyBytes = kPageBytes;
 inline constexpr std::size_t kCursorFileBytes = kCursorCopies * kCursorCopyBytes;
 inline constexpr std::uint64_t kCursorMagic = 0x3152554357504c;  // "LPWCUR1"
 
-// Every version has magic, version and checksum at these offsets, so that a reader can tell a later
-// version from damage.
+// Every version has magic, version and checksum at these offsets, so that a reader can distinguish
+// a later version from damage.
 struct CursorEntry {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t reserved;
-  std::uint64_t generation;  // one more with each commit; even ones in the first copy
+  std::uint64_t generation;  // incremented by each commit; the first copy has the even ones
   Id128 journal_id;
   Id128 session_id;
   std::uint64_t sequence;  // kNoSequence: nothing was committed yet

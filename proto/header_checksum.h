@@ -1,4 +1,4 @@
-// The checksum of a header or entry of a file: XXH3-64 of everything before its field `checksum`.
+// The checksum of a file header or entry: XXH3-64 of everything before its field `checksum`.
 //
 // Thread safety: pure function.
 #pragma once

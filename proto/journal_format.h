@@ -1,6 +1,6 @@
-// The journal's files, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
+// The journal's files, byte for byte. No behaviour; docs/reference/file-formats.md describes them.
 //
-//   journal/sessions, journal/sessions.copy     SessionEntry after SessionEntry, the same in both
+//   journal/sessions, journal/sessions.copy     consecutive SessionEntry, the same in both
 //   journal/<journal id>/<segment, 20 digits>.jnl   SegmentHeader page, then slots
 //   journal/<journal id>/<segment, 20 digits>.sum   one SumEntry per 4 KiB block of slots
 //   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
@@ -8,8 +8,8 @@
 //   journal/schemas/<hash, 16 hex digits>.json      the description of a schema (lapwing/schema.h)
 //   journal/metadata/<hash, 16 hex digits>.dbn      the metadata of a feed
 //
-// Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of
-// the ring: ready stamp, record, zeros. A slot of zeros has not been written.
+// Segment k (from 0) contains sequences kK+1 … (k+1)K, where K is a power of two. A slot on disk is
+// like a slot of the ring: ready stamp, record, zeros. A slot of zeros has not been written.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 namespace lapwing {
 
 inline constexpr std::uint32_t kJournalVersion = 1;  // segments, sums, time index, retention
-// Rows of `sessions`. All rows of a journal have the version of its first row. Version 2 adds the
-// fields from source_fingerprint on, the kind kShortened and the end kUpstream.
+// Rows of `sessions`. All rows of a journal have the version of its first row. Version 2 adds
+// source_fingerprint and the fields after it, the kind kShortened and the end kUpstream.
 inline constexpr std::uint32_t kSessionVersion = 2;
 inline constexpr std::uint32_t kSessionVersionMin = 1;
 inline constexpr std::uint64_t kSegmentHeaderBytes = kPageBytes;
@@ -61,20 +61,20 @@ static_assert(offsetof(SegmentHeader, schema) == 72);
 static_assert(offsetof(SegmentHeader, schema_hash) == 104);
 static_assert(offsetof(SegmentHeader, checksum) == 4088);
 
-// The sum of a block's first `count` slots: what was synced of it. All zero: nothing yet. The sum
-// of a block that is rewritten as it fills stays right for the prefix it covers.
+// The sum of the synced part of a block: its first `count` slots. All zero: nothing was synced yet.
+// If a block is rewritten while it fills, its sum remains valid for the prefix that it covers.
 struct SumEntry {
   std::uint64_t sum;    // XXH3-64 of the block's first count × slot_bytes bytes
   std::uint32_t count;  // slots
-  // Low 32 bits of XXH3-64 over {journal id, absolute block number (u64), sum, count}, and never 0:
-  // so a flipped count is damage and cannot pass for a shorter prefix.
+  // Low 32 bits of XXH3-64 over {journal id, absolute block number (u64), sum, count}, and never 0.
+  // So a corrupted count is detected as damage and is not accepted as a shorter prefix.
   std::uint32_t check;
 };
 static_assert(sizeof(SumEntry) == 16);
 static_assert(offsetof(SumEntry, count) == 8);
 static_assert(offsetof(SumEntry, check) == 12);
 
-// At `wall_ns` (UTC) every sequence up to `sequence` had been published. Never decreasing.
+// At `wall_ns` (UTC), every sequence up to `sequence` had been published. Values never decrease.
 struct TimeEntry {
   std::uint64_t sequence;
   std::uint64_t wall_ns;
@@ -87,15 +87,15 @@ static_assert(offsetof(TimeEntry, check) == 24);
 
 inline constexpr std::size_t kRetentionEntryBytes = 512;  // one sector: never torn
 
-// The oldest sequence that retention keeps; synced before a file below it is unlinked. Both copies
-// are written at once; the higher one that is valid holds, for it never decreases.
+// The oldest sequence that retention keeps. It is synced before a file below it is unlinked. Both
+// copies are written at once. It never decreases, so the valid copy with the higher value applies.
 struct RetentionEntry {
   std::uint32_t version;
   std::uint32_t reserved;
   Id128 journal_id;
   std::uint64_t oldest;  // the first sequence of a segment
-  // Of a failed journal: the newest sequence that its last session published, from the publisher or
-  // from its ring; 0: unknown.
+  // For a failed journal, the newest sequence that its last session published, reported by the
+  // publisher or found in its ring; 0: unknown.
   std::uint64_t published;
   std::uint8_t reserved_tail[464];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
@@ -116,10 +116,10 @@ enum class SessionEntryKind : std::uint32_t {
 enum class SessionEnd : std::uint32_t {
   kNone = 0,
   kClosed = 1,     // a clean close: everything is durable
-  kRecovered = 2,  // killed; the ring file gave what was missing
+  kRecovered = 2,  // killed; the missing records were in the ring file
   kCut = 3,        // power cut or no ring file: cut at durable, the rest reserved is a void
   kFailed = 4,     // the journal failed; the next session begins a new journal id
-  kUpstream = 5,   // a mirrored bus: its origin ended the session; what is missing is a void
+  kUpstream = 5,   // a mirrored bus: its origin ended the session; missing records are a void
 };
 
 constexpr const char* name_of(SessionEnd end) {
@@ -151,15 +151,15 @@ struct SessionEntry {
   std::uint32_t record_bytes;        // begin
   std::uint32_t sys_errno;           // end, failed
   std::uint64_t segment_slots;       // begin: K
-  std::uint64_t source_id;           // begin: which feed, 0 if it cannot be resumed
+  std::uint64_t source_id;           // begin: the feed; 0: it cannot be resumed
   std::uint64_t source_offset;       // begin: the feed's position before the session's first record
   std::uint64_t wall_ns;             // when the entry was written, UTC
   char schema[32];                   // begin
-  char ring_path[256];               // begin: where recovery finds the session's ring file
+  char ring_path[256];               // begin: the session's ring file, for recovery
   std::uint64_t schema_hash;         // begin: of its description in journal/schemas; 0: none
   std::uint64_t source_fingerprint;  // begin: of the feed's metadata and first record; 0: unknown
   std::uint64_t metadata_hash;       // begin: of the feed's metadata in journal/metadata; 0: none
-  std::uint64_t previous_hash;       // XXH3-64 of the 512 bytes of the row before; row 0: 0
+  std::uint64_t previous_hash;       // XXH3-64 of the 512 bytes of the previous row; row 0: 0
   std::uint8_t reserved[32];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
 };

@@ -1,13 +1,14 @@
-// The head of a record file, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
+// The head of a record file, byte for byte. No behaviour; docs/reference/file-formats.md describes
+// it.
 //
 //   RecordFileHeader   128 bytes
-//   description        description_bytes of text: Schema::text() (lapwing/schema.h); may be none
+//   description        description_bytes of text: Schema::text() (lapwing/schema.h); may be empty
 //   zeros              up to header_bytes
 //   records            record_bytes each, end to end, up to the end of the file
 //
-// Nothing stands between the records, so a file is an array of them that may be mapped as it is:
-// the first one begins at a multiple of 64 bytes. What has to be known to continue a recording
-// stands beside the file, in FILE.position; zstd's own checksums are those of the records.
+// There is nothing between the records, so a file is an array of records that can be mapped. The
+// first record begins at a multiple of 64 bytes. The state for continuing a recording is in a
+// separate file, FILE.position. Records have no checksums except those of zstd.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +23,10 @@ inline constexpr std::uint32_t kRecordFileAlignment = 64;            // of the f
 struct RecordFileHeader {
   std::uint64_t magic;
   std::uint32_t version;
-  // Offset of the first record: that of the description's end, rounded up to kRecordFileAlignment.
+  // Offset of the first record: the end of the description, rounded up to kRecordFileAlignment.
   std::uint32_t header_bytes;
   std::uint32_t record_bytes;
-  std::uint32_t description_bytes;  // 0: nobody has described the records
+  std::uint32_t description_bytes;  // 0: the records are not described
   std::uint64_t schema_hash;        // of the description; 0: there is none
   char schema[32];                  // of the bus
   std::uint8_t reserved[56];

@@ -1,11 +1,12 @@
-// The counts on page 1 of the ring file, which a monitor reads and nothing waits for.
+// The counts on page 1 of the ring file. Monitors read them; no thread waits for them.
 //
-// Every access is relaxed: nothing else is ordered by a count, and one that is a moment old does no
-// harm. A reader may find a count without what it counted, and the counts of one kind of different
+// Every access is relaxed, because a count does not order anything else, and a slightly old count
+// is harmless. A reader may see a count before the counted event, and counts from different
 // moments.
 //
-// Thread safety: each word has one writer, a thread of the publisher: idle_wakes and stalls the
-// publishing thread, journal_bytes and syncs the file thread, the others the service thread.
+// Thread safety: each word has one writer, a thread of the publisher. The publishing thread writes
+// idle_wakes and stalls, the file thread journal_bytes and syncs, and the service thread the
+// others.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +27,13 @@ inline void store_count(PaddedWord& word, std::uint64_t count) {
 inline std::uint64_t load_count(const PaddedWord& word) {
   return detail::load(word.value, std::memory_order_relaxed);
 }
-// Which of RingDurations::counts a duration belongs to.
+// Returns the index in RingDurations::counts for a duration.
 constexpr std::size_t duration_count_of(std::uint64_t ns) {
   if (ns <= kDurationFirstNs) return 0;
   const auto index = static_cast<std::size_t>(std::bit_width((ns - 1) / kDurationFirstNs));
   return std::min(index, kDurationCounts - 1);
 }
-// The longest that counts[index] has; of the last one there is none.
+// Returns the longest duration in counts[index]. The last count has no limit.
 constexpr std::uint64_t duration_limit_ns(std::size_t index) {
   return kDurationFirstNs << index;
 }

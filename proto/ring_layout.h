@@ -1,12 +1,12 @@
-// The ring file, byte for byte. No behaviour; the slot protocol over it is
-// lapwing/detail/slot_words.h, the document is docs/reference/file-formats.md.
+// The ring file, byte for byte. No behaviour; lapwing/detail/slot_words.h is the slot protocol over
+// it, and docs/reference/file-formats.md describes the file.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
-//   page 1      RingWords   one value per 128 bytes, written by the publisher's process only: where the
-//                           bus stands, and behind that what it has counted
-//   page 2 on   slots       capacity × slot_bytes; sequence n lives in slot (n - 1) mod capacity
+//   page 1      RingWords   one value per 128 bytes, written by the publisher's process only: the
+//                           state of the bus, then its counters
+//   page 2 on   slots       capacity × slot_bytes; sequence n is in slot (n - 1) mod capacity
 //
-// Whoever attaches copies RingHeader once, checks the copy, and derives every bound from the copy.
+// A process that attaches copies RingHeader once, checks the copy, and derives all bounds from it.
 #pragma once
 
 #include <bit>
@@ -30,12 +30,14 @@ inline constexpr std::uint64_t kCapacityMax = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kCapacityDefaultMax = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kHeartbeatIntervalNs = 1'000'000'000;
 
-// Slots in one 4 KiB block, the unit in which the journal is written and summed.
+// Returns the number of slots in a 4 KiB block, the unit in which the journal is written and
+// summed.
 constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) {
   return kPageBytes / slot_bytes;
 }
 
-// The smallest ring of such slots: kCapacityMin slots and kSlotAreaBytesMin bytes of them.
+// Returns the smallest capacity with such slots: at least kCapacityMin slots and kSlotAreaBytesMin
+// bytes.
 constexpr std::uint64_t capacity_min(std::uint32_t slot_bytes) {
   const std::uint64_t by_area = kSlotAreaBytesMin / slot_bytes;
   return by_area > kCapacityMin ? by_area : kCapacityMin;
@@ -47,7 +49,7 @@ struct RingHeader {
   std::uint64_t magic;
   std::uint32_t abi_version;
   std::uint32_t header_bytes;  // offset of slot 0: pages 0 and 1
-  std::uint64_t feature_bits;  // none defined; an attacher refuses any it does not know
+  std::uint64_t feature_bits;  // none defined; unknown bits are refused when attaching
   std::uint32_t slot_bytes;
   std::uint32_t record_bytes;
   std::uint64_t capacity;  // slots, a power of two
@@ -55,18 +57,19 @@ struct RingHeader {
   Id128 session_id;
   Id128 boot_id;
   std::uint64_t session_first_sequence;
-  std::uint64_t ring_first_sequence;  // lowest sequence ever placed in this file
+  std::uint64_t ring_first_sequence;  // lowest sequence ever stored in this file
   std::uint64_t created_wall_ns;      // UTC
   std::uint32_t publisher_pid;
   std::uint32_t has_journal;  // 1 or 0
   char schema[32];
   char bus_name[64];
-  // Whose ring this is: the directory with the journal, or without one the bus directory. A copy is
-  // another directory, and has no ring.
+  // The directory that the ring belongs to: the one with the journal, or without a journal the bus
+  // directory. A copied directory is another directory, and has no ring.
   std::uint64_t directory_device;  // st_dev
   std::uint64_t directory_inode;   // st_ino
   std::uint64_t schema_hash;       // of the description of `schema` (lapwing/schema.h); 0: none
-  // In which publisher_pid and the heartbeat are valid: inodes of /proc/self/ns; 0: not said.
+  // The namespaces in which publisher_pid and the heartbeat are valid: inodes of /proc/self/ns; 0:
+  // unknown.
   std::uint64_t publisher_pid_namespace;
   std::uint64_t publisher_time_namespace;
   std::uint8_t reserved[3832];
@@ -98,8 +101,8 @@ static_assert(offsetof(RingHeader, checksum) == 4088);
 
 enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };
 
-// How long something that recurs took: `counts[i]` of them took at most 2^i µs and more than half of
-// that, the last one whatever is longer. Readers find counts and sum of different moments.
+// A histogram of durations. `counts[i]` of them took at most 2^i µs and more than half of that; the
+// last count includes all longer ones. Readers may see counts and sum from different moments.
 inline constexpr std::size_t kDurationCounts = 24;
 inline constexpr std::uint64_t kDurationFirstNs = 1'000;  // the upper limit of counts[0]
 
@@ -113,23 +116,23 @@ static_assert(offsetof(RingDurations, sum_ns) == 192);
 
 struct RingWords {
   PaddedWord head;           // newest published sequence
-  PaddedWord doorbell;       // low 32 bits: futex word, changed before every wake
+  PaddedWord doorbell;       // low 32 bits: futex word, changed before every wake-up
   PaddedWord archived;       // every sequence up to here is in the journal's files
-  PaddedWord durable;        // … and has survived a sync
-  PaddedWord oldest;         // oldest sequence the journal retains
+  PaddedWord durable;        // the same, and synced
+  PaddedWord oldest;         // oldest sequence that the journal retains
   PaddedWord journal_state;  // low 32 bits: JournalState; high 32 bits: errno
   PaddedWord heartbeat;      // CLOCK_MONOTONIC ns, renewed at least every kHeartbeatIntervalNs
   PaddedWord state;          // RingState
-  // What is counted from the session's start, by proto/ring_counters.h.
-  PaddedWord counters_kept;  // 1: the following are; 0: by a publisher that did not have them yet
-  PaddedWord idle_wakes;     // of the publisher's own threads, one per sleeper and idle period
-  PaddedWord doorbells;      // wakes of parked subscribers
+  // Counted since the session's start; see proto/ring_counters.h.
+  PaddedWord counters_kept;  // 1: the following are valid; 0: an older publisher without them
+  PaddedWord idle_wakes;     // of the publisher's threads, one per sleeper and idle period
+  PaddedWord doorbells;      // wake-ups of parked subscribers
   PaddedWord subscribers;    // connected now
-  PaddedWord gaps;           // that subscribers have reported, those that are gone included
-  PaddedWord lost;           // records, likewise
+  PaddedWord gaps;           // reported by subscribers, including disconnected ones
+  PaddedWord lost;           // records, reported in the same way
   PaddedWord journal_bytes;  // written to the journal's segments
-  RingDurations stalls;      // publish waited for the journal
-  RingDurations syncs;       // from the begin of a sync to durable
+  RingDurations stalls;      // waits of publish for the journal
+  RingDurations syncs;       // from the beginning of a sync until `durable` is stored
   std::uint8_t reserved[kPageBytes - 19 * kWordStride];
 };
 static_assert(sizeof(RingWords) == kPageBytes);
@@ -153,7 +156,7 @@ static_assert(offsetof(RingWords, syncs) == 2176);
 
 inline constexpr std::uint32_t kRingHeaderBytes = 2 * kPageBytes;
 
-// Bytes of the whole file.
+// Returns the size of the whole file in bytes.
 constexpr std::uint64_t ring_file_bytes(std::uint64_t capacity, std::uint32_t slot_bytes) {
   return kRingHeaderBytes + capacity * slot_bytes;
 }

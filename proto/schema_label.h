@@ -1,5 +1,5 @@
-// How a ring, a segment and a session say what their records are: the name of the schema, and the
-// hash of its description.
+// The identification of the records of a ring, a segment or a session: the name of the schema, and
+// the hash of its description.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct SchemaLabel {
   SchemaLabel(const char* schema_name) : name(schema_name) {}
 
   std::string name;
-  std::uint64_t hash = 0;  // Schema::hash(); 0: nobody has described the records
+  std::uint64_t hash = 0;  // Schema::hash(); 0: the records are not described
 
   friend bool operator==(const SchemaLabel&, const SchemaLabel&) = default;
 };
 
-// Of every header that has both members.
+// For every header that has both members.
 template <typename Header>
 void set_schema(Header& header, const SchemaLabel& label) {
   set_text(header.schema, label.name);

@@ -1,8 +1,8 @@
-// The slot protocol for records whose size is known at run time only. For hot sizes it is
+// The slot protocol for records whose size is known only at run time. For hot sizes it is
 // straight-line code (proto/hot_sizes.h).
 //
-// Thread safety: as the protocol in lapwing/detail/slot_words.h, which explains W1 to W3 and R1 to
-// R3.
+// Thread safety: that of the protocol in lapwing/detail/slot_words.h, which explains W1 to W3 and
+// R1 to R3.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct SlotForm {
         [] { return false; });
   }
 
-  // For a caller that has looked the size up. `record_bytes` is a KnownSize or a number.
+  // For a caller that has already determined the size. `record_bytes` is a KnownSize or a number.
   template <typename Size>
   [[gnu::always_inline]] static SlotReadResult load_known(const std::byte* slot, Sequence n,
                                                           std::byte* record, Size record_bytes) {

@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// Memory between two pages that may not be touched: a byte too far is a crash.
+// Memory between two inaccessible pages, so that an access beyond its ends crashes.
 class FencedBytes {
  public:
   explicit FencedBytes(std::size_t size) : size_(size) {
@@ -50,7 +50,7 @@ bool holds(const std::byte* record, std::size_t bytes, Sequence n) {
 
 TEST_CASE("A record of any size goes through a slot, and no other byte is touched") {
   for (std::uint32_t bytes = kRecordBytesMin; bytes <= kRecordBytesMax; ++bytes) {
-    // Towards the end of the sizes one in 64 will do; the system calls take most of the time.
+    // Tests only one in 64 of the larger sizes, because the system calls take most of the time.
     if (bytes > 300 && bytes % 64 != 0 && bytes != kRecordBytesMax) continue;
     INFO("records of " << bytes << " bytes");
     const FencedBytes record(bytes);
@@ -75,7 +75,7 @@ TEST_CASE("A slot is stamp, record and zeroes") {
     std::vector<std::byte> record(bytes);
     fill(record.data(), bytes, 9);
     alignas(16) std::byte slot[kSlotBytesMax] = {};
-    // What stood there before is longer than what comes: none of its last word may stay.
+    // The old content is longer than the record. Nothing of its last word may remain.
     std::fill(slot + 8, slot + 8 + 8 * words_for(bytes), std::byte{0xff});
     SlotForm::store_slot(slot, 9, record.data(), bytes);
 
@@ -137,7 +137,7 @@ TEST_CASE("The oldest sequence in a ring is bounded by its first and by a lap") 
   CHECK(ring_oldest(1, 63, 64) == 1);
   CHECK(ring_oldest(1, 64, 64) == 1);
   CHECK(ring_oldest(1, 65, 64) == 2);
-  CHECK(ring_oldest(101, 100, 64) == 101);  // head + 1: nothing is there yet
+  CHECK(ring_oldest(101, 100, 64) == 101);  // head + 1: there are no records yet
   CHECK(ring_oldest(101, 164, 64) == 101);
   CHECK(ring_oldest(101, 165, 64) == 102);
   CHECK(ring_oldest(1, kSequenceMax, 64) == kSequenceMax - 63);

@@ -8,7 +8,8 @@
 
 namespace lapwing {
 
-// Text in a fixed field: zero-padded, always zero-terminated. What does not fit is cut.
+// Stores text in a fixed field: zero-padded, always zero-terminated, and truncated if it does not
+// fit.
 template <std::size_t kBytes>
 void set_text(char (&field)[kBytes], std::string_view text) {
   std::memset(field, 0, kBytes);

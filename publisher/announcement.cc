@@ -19,10 +19,11 @@
 namespace lapwing {
 namespace {
 
-// Those of this user's other buses. No process can find them again, so no other would remove them.
+// Removes the announcements of this user's other buses whose directories no longer exist. No other
+// process could find and remove them.
 void remove_orphans(const std::string& folder) {
   const absl::StatusOr<std::vector<std::string>> names = PosixDisk().list(folder);
-  if (!names.ok()) return;  // a later start may
+  if (!names.ok()) return;  // a later start may succeed
   for (const std::string& name : *names) {
     if (!absl::EndsWith(name, kAnnouncementExtension)) continue;
     const std::string path = absl::StrCat(folder, "/", name);

@@ -1,8 +1,9 @@
-// Says on this machine that a bus is published, so that monitors find it (snapshot/bus_announcement.h).
+// Announces a published bus on this machine, so that monitors find it
+// (snapshot/bus_announcement.h).
 //
-// Nothing depends on it: where it cannot be said the publisher logs why, and goes on.
+// The announcement is optional. If it fails, the publisher logs the error and continues.
 //
-// Thread safety: one thread. The bus is locked by the caller.
+// Thread safety: one thread. The caller holds the lock of the bus.
 #pragma once
 
 #include <string>
@@ -14,13 +15,14 @@
 
 namespace lapwing {
 
-// Puts the announcement into `folder`, the user's directory under /dev/shm
-// (bus/ring_directory.h), removes those of buses whose directories are gone, and returns the file.
-// Errors: those of replace_file; kInvalidArgument (a path that is not UTF-8).
+// Writes the announcement into `folder`, the user's directory under /dev/shm
+// (bus/ring_directory.h), and returns the path of the file. Removes the announcements of buses
+// whose directories no longer exist. Errors: those of replace_file; kInvalidArgument (a path that
+// is not UTF-8).
 absl::StatusOr<std::string> announce_on_machine(const PublisherSetUp& options,
                                                 const BusDescription& bus,
                                                 const std::string& folder);
-// Removes the file that announce_on_machine returned. One that is not there is no error.
+// Removes the file that announce_on_machine returned. A missing file is not an error.
 absl::Status withdraw_from_machine(const std::string& announcement);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// Where the parts of a bus lie, by its publisher's options.
+// Computes the paths of a bus's parts from its publisher's options.
 //
 // Thread safety: one thread. Borrows the options.
 #pragma once
@@ -22,20 +22,21 @@ class BusPlaces {
   explicit BusPlaces(const PublisherSetUp& options) : options_(options) {}
 
   std::string journal_root() const;
-  // Those that only one publisher may use: the bus's and, since another bus may be told to write
-  // to it too, the journal's.
+  // The directories that only one publisher may use: that of the bus and, because another bus may
+  // be configured to write to it, that of the journal.
   std::vector<std::pair<std::string, DirectoryUse>> directories() const;
 
-  // The directory that holds this bus's ring files, made if need be: the bus directory itself if it
-  // is on tmpfs, otherwise one named after it, so that the files of two buses do not lie side by
-  // side. Errors: those of private_ring_directory and prepare_directory.
+  // Returns the directory that holds this bus's ring files, and creates it if needed. It is the bus
+  // directory itself if that is on tmpfs. Otherwise it is a directory named after the bus, so that
+  // each bus has its own. Errors: those of private_ring_directory and prepare_directory.
   absl::StatusOr<std::string> make_ring_home() const;
-  // This user's directory under /dev/shm, made if need be. Errors: those of private_ring_directory.
+  // Returns this user's directory under /dev/shm, and creates it if needed. Errors: those of
+  // private_ring_directory.
   absl::StatusOr<std::string> make_private_directory() const;
-  // Rings that an earlier start may have left: in the bus directory, in the ring directories of
-  // this user, and in the directory of the ring in bus.json if that is named after this bus. The
-  // first choice of a ring directory may have been taken at that start and belong to this user now.
-  // Errors: those of directory_identity and of a path that cannot be resolved.
+  // Returns the rings that an earlier start may have left. It searches the bus directory, this
+  // user's ring directories, and the directory of the ring in bus.json if that is named after this
+  // bus. At that earlier start, the preferred ring directory may have been unavailable although it
+  // belongs to this user now. Errors: those of directory_identity, and those of resolving a path.
   absl::StatusOr<LeftRings> left_rings() const;
 
  private:
@@ -44,7 +45,7 @@ class BusPlaces {
   const std::vector<std::string>& private_directories() const;
 
   const PublisherSetUp& options_;
-  // Searched for once, since /dev/shm may have very many names.
+  // Listed only once, because /dev/shm may contain many entries.
   mutable std::optional<std::vector<std::string>> private_directories_;
 };
 

@@ -15,7 +15,7 @@ namespace lapwing {
 namespace {
 
 struct Pending {
-  // A forked child has none of the threads, so no thread would release the mutex.
+  // A forked child does not have these threads, so no thread would release the mutex.
   void on_child() noexcept {
     std::construct_at(&mutex);
     std::construct_at(&none);
@@ -25,7 +25,7 @@ struct Pending {
   std::mutex mutex;
   std::condition_variable none;
   int threads = 0;       // under the mutex
-  bool exiting = false;  // under the mutex: no call waits for a thread any more
+  bool exiting = false;  // under the mutex: no call waits for a thread any longer
   ForkWatch fork{*this, "close"};
 };
 
@@ -60,12 +60,12 @@ void run_closing(std::function<void()> work, const ThreadPlacement& placement) {
   }
   const auto run = [&all, work = std::move(work)]() mutable {
     work();
-    work = nullptr;  // what it owns goes before the program may end
+    work = nullptr;  // destroys what it owns before the program may end
     const std::lock_guard lock(all.mutex);
     if (--all.threads == 0) all.none.notify_all();
   };
   std::thread thread;
-  // Where it cannot be placed any more it closes all the same.
+  // If the placement fails, close in a thread without one.
   const auto start = [&](const ThreadPlacement& where) {
     return start_thread(thread, "lapwing-closing", run, {.placement = where}).ok();
   };

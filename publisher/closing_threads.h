@@ -1,9 +1,8 @@
-// Threads that end what no call waits for: a session whose publisher was destroyed, or closed with a
-// deadline that has passed.
+// Threads that end sessions in the background. No call waits for them: the publisher was destroyed,
+// or its close reached the deadline.
 //
-// A program that ends waits for them, for kCloseAtExitMax at most: a session that is closed halfway
-// is settled by the next start as one that was killed. A forked child has no such thread.
-//
+// An exiting program waits for them for at most kCloseAtExitMax. The next start settles a
+// half-closed session like that of a killed publisher. A forked child does not have these threads.
 // Thread safety: any thread.
 #pragma once
 
@@ -13,10 +12,10 @@
 
 namespace lapwing {
 
-// Runs `work` in a thread of its own; in this one where no thread can be made.
+// Runs `work` in a new thread, or in the calling thread if none can be created.
 void run_closing(std::function<void()> work, const ThreadPlacement& placement = {});
 
-// How many of them a program that ended now would wait for.
+// The number of these threads that are running. An exiting program waits for them.
 int sessions_closing();
 
 }  // namespace lapwing

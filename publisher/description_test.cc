@@ -1,5 +1,5 @@
-// What a publisher makes of the description of its records: where it is stored, what may follow it
-// in a journal, and what is refused.
+// The description of a publisher's records: where it is stored, which descriptions may follow it in
+// a journal, and which are refused.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -191,7 +191,7 @@ TEST_CASE("A journal that has lost its description does not go on as something e
   options.schema = later_signal();
   CHECK(errc_of(refusal(options)) == Errc::kDamaged);
   CHECK(says(refusal(options), file));
-  // The same one is written again.
+  // The file is written again with the same description.
   options.schema = schema_of<Signal>();
   run_session(options);
   PosixDisk disk;
@@ -238,7 +238,7 @@ TEST_CASE("A shipped schema's description may be given") {
 
 namespace {
 
-// As large as a Signal.
+// The same size as Signal.
 struct Other {
   std::int64_t price;
   std::uint64_t ts_recv;

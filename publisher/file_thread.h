@@ -1,12 +1,12 @@
-// The file thread: turns the archiver, moves page 1's journal words, and opens the gate.
+// The file thread: runs the archiver, updates the journal words on page 1, and opens the gate.
 //
-// It looks at head every kLookNs, or an eighth of a lap, whichever is shorter; idle, it sleeps
-// until the publish path or a request wakes it. A sync may take long: nothing that must be prompt
-// runs here.
+// It polls head every kLookNs, or every eighth of a lap if that is shorter. When idle, it sleeps
+// until the publish path or a request wakes it. A sync may take long, so nothing that must be
+// prompt runs in this thread.
 //
-// Thread safety: start and stop by the owner; request_flush from the asker's thread; request_prune
-// and prune_result from the service thread; shed from the publishing thread. `on_progress` is
-// called on the file thread.
+// Thread safety: start and stop by the owner; request_flush by the thread that its Asker names;
+// request_prune and prune_result by the service thread; shed by the publishing thread.
+// `on_progress` is called on the file thread.
 #pragma once
 
 #include <cstddef>
@@ -54,12 +54,12 @@ class FileThread {
   using Asker = JournalRequests::Asker;
 
   struct Hooks {
-    // Durable, oldest or the journal's condition changed, or a prune is done.
+    // Called when durable, oldest or the journal's condition has changed, or a prune is done.
     std::function<void()> on_progress;
-    // Faults in a part of the ring; false once there is nothing left to do. It is called in each turn
+    // Faults in a part of the ring. Returns false when the whole ring is done. Called in each turn
     // until then.
     std::function<bool()> fill_ring;
-    // A turn of the thread, at least one a second: for what may block on a file, too.
+    // Called in each turn, at least once a second. It may block on files.
     std::function<void(std::uint64_t now_ns)> on_turn;
     LogHook log;
   };
@@ -71,22 +71,22 @@ class FileThread {
   ~FileThread();
 
   absl::Status start(const ThreadPlacement& placement = {});
-  // Joins the thread, archives everything up to head, appends `end`. The publishing thread is
-  // still. Idempotent. A failed journal's failure is returned.
+  // Joins the thread, archives everything up to head and appends `end`. The publishing thread must
+  // not publish meanwhile. Idempotent. Returns the failure if the journal has failed.
   absl::Status close();
 
   const IdleSleeper& sleeper() const { return sleeper_; }
 
   void request_flush(Asker asker, Sequence through);
-  // One at a time: the next only once prune_result() has given this one's.
+  // One request at a time: the next is allowed only after prune_result() has returned a result.
   void request_prune(Sequence below);
-  // What became of the last prune: kOk once its files are gone and page 1 shows the new oldest,
-  // kJournalFailed, kClosed; nothing while it is under way.
+  // The result of the last prune: kOk once its files are removed and page 1 shows the new oldest,
+  // kJournalFailed, or kClosed. nullopt while the prune is running.
   std::optional<Errc> prune_result() const;
   void shed();
-  // The journal's first failure; ok while there is none. Valid after the condition became kFailed.
+  // The journal's first failure, or ok. Valid after the condition became kFailed.
   absl::Status failure() const { return archiver_->failure(); }
-  // After close(): whether `sessions` says how the session ended.
+  // Valid after close(). True if `sessions` records how the session ended.
   bool end_recorded() const { return archiver_->end_recorded(); }
 
  private:

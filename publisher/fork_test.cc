@@ -1,4 +1,4 @@
-// What a child that a publisher's process forks has of the publisher: nothing that would live on.
+// A forked child of a publisher's process keeps no part of the publisher alive.
 #include <fcntl.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ void publish_some(const ClosingPublisher& publisher, std::uint64_t count) {
   }
 }
 
-// The line of the first call that a child does not find forked; 0 if there is none.
+// Returns the line of the first call that does not return kForked in a child, or 0 if all do.
 int try_every_call(Publisher& publisher, Sequence head) {
   const std::vector<Record> two = records_from(1, 2);
   const auto bytes = bytes_of(two);
@@ -80,7 +80,7 @@ TEST_CASE("A child of a publisher's process has neither its descriptors nor its 
   const std::set<int> before = descriptor_numbers();
   const ClosingPublisher publisher = open_publisher(options_for(directory));
   REQUIRE(descriptor_numbers().size() > before.size() + 5);
-  REQUIRE(maps("/#"));  // a file that had no name when it was mapped
+  REQUIRE(maps("/#"));  // a mapped file without a name
   ChildProcess child([&] {
     if (!is_subset(descriptor_numbers(), before)) return 1;
     if (maps("/#")) return 2;
@@ -166,7 +166,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A child waits at its end for no session that its parent closes") {
-  while (sessions_closing() != 0) wait_readable(-1, 1'000'000);  // those of other tests
+  while (sessions_closing() != 0) wait_readable(-1, 1'000'000);  // of other tests
   std::atomic<bool> stay = true;
   run_closing([&] {
     while (stay) wait_readable(-1, 1'000'000);
@@ -178,7 +178,7 @@ TEST_CASE("A child waits at its end for no session that its parent closes") {
   while (sessions_closing() != 0) wait_readable(-1, 1'000'000);
 }
 
-#ifndef __SANITIZE_THREAD__  // which ends a child with threads of its own
+#ifndef __SANITIZE_THREAD__  // it ends a child that has threads
 TEST_CASE("A child publishes on a bus that it opens, in the place of its parent's publisher, too") {
   const TemporaryDirectory parents;
   const TemporaryDirectory childs;

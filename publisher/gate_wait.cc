@@ -10,7 +10,8 @@
 namespace lapwing {
 namespace {
 
-// A reader that has the last sequence waits for the one after it, which must have a stamp.
+// The largest sequence of a record. A reader that has it waits for the next one, which needs a
+// stamp.
 constexpr Sequence kPublishedMax = kSequenceMax - 1;
 
 absl::Status overlap() {
@@ -81,7 +82,8 @@ bool GateWait::wait_for_journal(Sequence n, Deadline deadline) {
   return status_.ok() || refuse(status_);
 }
 
-// Waits, as the only call, until is_met() is true. `what` names it in an error.
+// Waits until is_met() is true. Returns an error if another call is waiting. `what` describes the
+// wait in error messages.
 absl::Status GateWait::wait_until(absl::FunctionRef<bool()> is_met, Deadline deadline,
                                   const char* what, absl::FunctionRef<std::string()> why_late) {
   if (!waiting_.try_take()) return overlap();

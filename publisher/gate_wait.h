@@ -1,9 +1,9 @@
 // The waits of the publishing thread: for the journal to admit a record, for a flush, for a close.
 //
 // Invariants
-//  1. One call waits at a time. A call that overlaps it is refused.
-//  2. While a call waits, and once status() is not ok, the limit of the publish path is 0. So every
-//     publish() comes here. At other times that limit is at most the gate's.
+//  1. Only one call waits at a time. An overlapping call is refused.
+//  2. While a call waits, and once status() is not ok, the limit of the publish path is 0, so that
+//     every publish() comes here. At other times that limit is at most the gate's.
 //
 // Thread safety: the publishing thread; interrupt() by any thread and by a signal handler.
 #pragma once
@@ -17,31 +17,32 @@ namespace lapwing {
 
 class GateWait {
  public:
-  // Borrows everything. `file_thread` is null without a journal, and may die after end().
+  // Borrows all arguments. `file_thread` is null without a journal, and may be destroyed after
+  // end().
   GateWait(const StartedSession& session, detail::PublishPath& path, JournalGate& gate,
            FileThread* file_thread);
 
-  // Why publishing has ended, and why the last publish() that failed did.
+  // status(): why publishing has ended. last_error(): why the last failed publish() failed.
   const absl::Status& status() const { return status_; }
   const absl::Status& last_error() const { return last_error_; }
-  const PublisherCounters& counters() const { return counters_; }  // of stalls
+  const PublisherCounters& counters() const { return counters_; }  // stall counters
   bool is_waiting() const { return waiting_.is_taken(); }
 
-  // Whether record n, which is beyond the limit of the path, may be written now.
+  // Whether record n, which is beyond the limit of the path, may be written now. Waits if needed.
   bool admit(Sequence n, Deadline deadline);
   // Sets last_error(), and returns false.
   bool refuse(absl::Status why);
   // Ends publishing for good. The first reason stays.
   void end(absl::Status why);
-  // The same if the journal has failed and publishing must stop then.
+  // Ends publishing if the journal has failed and publishing must stop in that case.
   void end_if_failed() {
     if (gate_.ended()) end(file_thread_->failure());
   }
 
   absl::Status flush(Deadline deadline);
-  // Misuse if another call waits, or if the log hook of this publisher calls.
+  // Returns kMisuse if another call waits, or if this publisher's log hook is the caller.
   absl::Status check_may_wait() const;
-  // `is_closed` becomes true before a nudge of the gate.
+  // `is_closed` must become true before the gate is nudged.
   absl::Status wait_for_close(absl::FunctionRef<bool()> is_closed, Deadline deadline);
   void interrupt() noexcept {
     interrupted_.raise();

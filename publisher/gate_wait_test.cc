@@ -1,5 +1,5 @@
-// The waits of the publishing thread, by a journal that stands still: when they end, what they
-// return, and what a call that overlaps one gets.
+// The waits of the publishing thread while the journal is stopped: when they end, what they return,
+// and what an overlapping call returns.
 #include "publisher/gate_wait.h"
 
 #include <chrono>

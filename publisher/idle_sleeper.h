@@ -1,9 +1,10 @@
-// A thread that sleeps while nothing is published: an eventfd that others signal, and a bit of the
-// attention word by which the publish path knows to do so.
+// Lets a thread sleep while nothing is published. It consists of an eventfd that other threads
+// signal, and a bit of the attention word that makes the publish path signal it.
 //
-// The protocol and its argument are in lapwing/detail/attention_word.h; this adds the system calls.
+// The protocol and its proof are in lapwing/detail/attention_word.h. This class adds the system
+// calls.
 //
-// Thread safety: signal() from any thread; the rest by the sleeping thread.
+// Thread safety: signal() by any thread; the rest by the sleeping thread.
 #pragma once
 
 #include <poll.h>
@@ -24,7 +25,7 @@ inline constexpr std::uint32_t kFileSleeper = 2;
 
 class IdleSleeper {
  public:
-  // `bit` is this one's alone. Borrows the word.
+  // Only this sleeper uses `bit`. Borrows the word.
   IdleSleeper(detail::AttentionWord& attention, std::uint32_t bit)
       : attention_(&attention), bit_(bit) {}
 
@@ -39,8 +40,8 @@ class IdleSleeper {
   void signal() const { signal_eventfd(fd_.get()); }
   void drain() const { drain_eventfd(fd_.get()); }
 
-  // F1 to F3. True if it is safe to sleep on fd(): head is still `seen`, and the thread that moves it will
-  // signal.
+  // F1 to F3. True if it is safe to sleep on fd(): head is still `seen`, and the thread that moves
+  // head will signal.
   bool prepare_to_sleep(const RingWords& words, Sequence seen) {
     attention_->raise(bit_);
     membarrier_private();
@@ -48,11 +49,11 @@ class IdleSleeper {
     attention_->lower(bit_);
     return false;
   }
-  // Makes the publish path attend after its next record, whether or not a thread sleeps.
+  // Makes the publish path call attend() after its next record, whether or not a thread sleeps.
   void demand_attention() { attention_->raise(bit_); }
   void wake_up() { attention_->lower(bit_); }
 
-  // Waits for a signal for at most timeout_ns and drains the eventfd.
+  // Waits for a signal for at most timeout_ns, and drains the eventfd.
   void wait(std::uint64_t timeout_ns) const {
     const timespec timeout = timespec_of(timeout_ns);
     pollfd poll_fd{fd_.get(), POLLIN, 0};

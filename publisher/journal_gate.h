@@ -1,8 +1,8 @@
-// The gate between the publish path and the journal: how far the publisher may write.
+// The gate between the publish path and the journal. It limits how far the publisher may write.
 //
-// The file thread raises the limit as blocks reach the disk; the publishing thread compares a
-// sequence with the limit it already holds and comes here only when that is reached. Waiting is a
-// futex on a private word that changes before every wake (proto/ring_words.h, load_bell).
+// The file thread raises the limit as blocks reach the disk. The publishing thread compares each
+// sequence with its copy of the limit, and calls the gate only when it reaches that. Waiting is a
+// futex wait on a private word that changes before every wake (proto/ring_words.h, load_bell).
 //
 // Thread safety: raise and end by the file thread; nudge by any thread and by a signal handler; the
 // rest by the publishing thread.
@@ -19,31 +19,33 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kGateWaitNsMax =
-    100'000'000;  // one futex wait; the waiter looks again
+    100'000'000;  // one futex wait; then the waiter checks again
 
 class JournalGate {
  public:
-  // The publisher may write every sequence up to `limit`. Never lowered.
+  // Allows the publisher to write every sequence up to `limit`. The limit is never lowered.
   void raise(Sequence limit) {
     if (limit <= limit_.load()) return;
     limit_.store(limit);
     ring();
   }
-  // Publishing has ended: it failed and the publisher was told to stop.
+  // Ends publishing, because the journal failed and the publisher is set to stop in that case.
   void end() {
     ended_.set();
     ring();
   }
 
-  // Something else that the publishing thread may be waiting for has moved: durable, an interrupt.
+  // Wakes the publishing thread, because something else that it may wait for has changed: durable,
+  // or an interrupt.
   void nudge() { ring(); }
 
   Sequence limit() const { return limit_.load(); }
   bool ended() const { return ended_.is_set(); }
 
-  // The bell to hand to wait(), loaded before the condition is looked at.
+  // The bell to pass to wait(). Load it before checking the condition.
   std::uint32_t bell() const { return load_bell(&bell_); }
-  // Sleeps until the bell differs from `seen`, at most until deadline_ns and kGateWaitNsMax.
+  // Sleeps until the bell differs from `seen`, but at most until deadline_ns and for
+  // kGateWaitNsMax.
   void wait(std::uint32_t seen, std::uint64_t deadline_ns) const {
     const std::uint64_t now_ns = monotonic_ns();
     if (deadline_ns <= now_ns) return;

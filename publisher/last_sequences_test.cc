@@ -1,4 +1,4 @@
-// What becomes of a bus whose sequences come to their end, which takes a journal that says so.
+// A bus reaches its last sequence. The test prepares a journal that is almost there.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -13,9 +13,9 @@
 namespace lapwing {
 namespace {
 
-// A journal of which nothing is left but a void through `last`.
+// Leaves a journal that contains only a void through `last`.
 void leave_void_through(const PublisherSetUp& options, Sequence last) {
-  open_publisher(options);  // makes the directories
+  open_publisher(options);  // creates the directories
   const std::string root = options.directory + "/" + kJournalDirectoryName;
   std::filesystem::remove_all(root);
   std::filesystem::create_directory(root);
@@ -56,8 +56,8 @@ void publish_through(Publisher& publisher, Sequence last) {
   }
 }
 
-constexpr Sequence kFirst = (Sequence{1} << 63) - 640 + 1;  // a block of 64 begins with it
-constexpr Sequence kLast = kSequenceMax - 1;  // of which the next one has a stamp to be waited for
+constexpr Sequence kFirst = (Sequence{1} << 63) - 640 + 1;  // the first of a block of 64
+constexpr Sequence kLast = kSequenceMax - 1;  // the next one still has a stamp
 
 TEST_CASE("The last sequence is published, archived and read; the one after it is refused") {
   const TemporaryDirectory directory;

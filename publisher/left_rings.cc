@@ -13,14 +13,14 @@
 namespace lapwing {
 namespace {
 
-// The session whose ring a file of this name would be.
+// The session that a ring file of this name would belong to.
 std::optional<Id128> session_named(const std::string& name) {
   const std::string extension = kRingFileExtension;
   if (!name.ends_with(extension)) return std::nullopt;
   return Id128::from_hex(name.substr(0, name.size() - extension.size()));
 }
 
-// Whether a path out of a file may be looked at at all.
+// Whether a path read from a file may be opened at all.
 bool may_be_a_ring(const std::string& path) {
   const std::optional<Id128> session = session_named(name_in_directory(path));
   return session && is_ring_path(path, *session);
@@ -36,7 +36,7 @@ std::vector<std::string> LeftRings::rings_in_homes() const {
   std::vector<std::string> found;
   for (const std::string& home : homes_) {
     const auto names = PosixDisk().list(home);
-    if (!names.ok()) continue;  // a home that is not there holds nothing
+    if (!names.ok()) continue;  // a missing home has no rings
     for (const std::string& name : *names) {
       if (name.ends_with(kRingFileExtension)) found.push_back(absl::StrCat(home, "/", name));
     }
@@ -131,7 +131,7 @@ absl::Status LeftRings::remove_all_but(const std::string& kept, const std::strin
   return remove_if_ours(settled).status();
 }
 
-// False: it is not this bus's, or cannot be told, or its publisher lives.
+// Returns false if the ring is not this bus's, cannot be identified, or has a running publisher.
 absl::StatusOr<bool> LeftRings::remove_if_ours(const std::string& path) const {
   const absl::StatusOr<OpenRing> ring = OpenRing::open(path);
   if (errc_of(ring.status()) == Errc::kNotFound) return true;

@@ -1,12 +1,11 @@
-// The ring files that earlier publishers of a bus have left: which may be recovered from, which may
-// be removed, and whether one of those publishers lives.
+// Finds the ring files that earlier publishers of a bus have left. It determines which of them may
+// be used for recovery or removed, and whether one of those publishers is still running.
 //
-// Where a ring lies is written in `sessions` and in bus.json, and what a file says is a claim. So a
-// path is looked at only if it is called as a ring is, a ring counts only if its own header says
-// that it belongs to this directory (device and inode: a copy of a bus directory has no ring) and it
-// is a file of the directory's user, and nothing is removed that a publisher holds
-// (bus/open_ring.h). What is not this bus's is left alone
-// and logged.
+// The paths of rings come from `sessions` and bus.json, which are not trusted. A path is opened
+// only if its name has the form of a ring's name. A ring counts only if its own header names this
+// directory and the directory's user owns the file. The header contains the device and inode, so a
+// copy of a bus directory has no ring. A ring that a publisher holds is never removed
+// (bus/open_ring.h). Rings of other buses are left unchanged, and logged.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,32 +26,32 @@ namespace lapwing {
 
 class LeftRings {
  public:
-  // What to do about rings of other buses in the homes.
+  // Whether to log rings of other buses in the homes.
   enum class Foreign { kLog, kIgnore };
 
-  // `directory` is the one whose rings they are: the journal's, or without a journal the bus's.
-  // `homes` are where the rings of this bus lie; one may be missing.
+  // `directory` is the directory that owns the rings: the journal's, or the bus's if there is no
+  // journal. `homes` are the directories that contain the rings of this bus. They need not exist.
   LeftRings(const DirectoryIdentity& directory, std::vector<std::string> homes, LogHook log)
       : directory_(directory), homes_(std::move(homes)), log_(std::move(log)) {}
 
-  // kInUse if a publisher holds one of this bus's rings: in a home, or at `described`, where
-  // bus.json says that it is (may be empty). Changes nothing.
+  // Returns kInUse if a publisher holds one of this bus's rings: in a home, or at `described`, the
+  // path in bus.json (may be empty). Changes nothing.
   absl::Status check_none_held(const std::string& described) const;
 
-  // The directory whose rings they are.
+  // The directory that owns the rings.
   const DirectoryIdentity& owner() const { return directory_; }
-  // For settle() and repair_journal(): maps the ring that `sessions` says is at `path`, or one of
-  // that name in a home; nothing if there is none of this directory's. The image is valid as long
-  // as the function, which borrows this object. Errors: kInUse (its publisher lives), and those of
-  // RingMap::attach but kNotFound.
+  // For settle() and repair_journal(). Maps the ring at `path`, which comes from `sessions`, or a
+  // ring of that name in a home. Returns nullopt if this directory has no such ring. The image is
+  // valid as long as the returned function, which borrows this object. Errors: kInUse (its
+  // publisher is running), and those of RingMap::attach except kNotFound.
   RingOpener opener() const {
     return [this, map = std::make_shared<std::optional<RingMap>>()](const std::string& path) {
       return open(path, *map);
     };
   }
 
-  // Removes this bus's rings in the homes, and the one at `settled` (may be empty), but for `kept`
-  // (may be empty) and those that a publisher holds. Errors: kNotPermitted, kSystem.
+  // Removes this bus's rings in the homes, and the one at `settled` (may be empty), except `kept`
+  // (may be empty) and rings that a publisher holds. Errors: kNotPermitted, kSystem.
   absl::Status remove_all_but(const std::string& kept, const std::string& settled,
                               Foreign foreign = Foreign::kLog) const;
 

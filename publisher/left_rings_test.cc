@@ -1,4 +1,4 @@
-// What a start does with rings that are not its own, and what it leaves when it cannot say how a
+// How a start handles rings of other buses, and what it leaves behind if it cannot record how a
 // session ended.
 #include "publisher/left_rings.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kRecords = 100;
 
-// A publisher that published kRecords and was killed.
+// Runs a publisher that publishes kRecords and is killed.
 void leave_killed(const PublisherSetUp& options) {
   ChildProcess child([&] {
     const absl::StatusOr<ClosingPublisher> publisher = closing(open_with_seams(options));
@@ -60,7 +60,7 @@ struct Start {
   }
 };
 
-// Starts a publisher, notes what it logs, and closes it.
+// Starts a publisher, records its log, and closes it.
 Start start(PublisherSetUp options) {
   Start result;
   options.log = [&](const std::string& line) { result.lines.push_back(line); };
@@ -81,7 +81,7 @@ std::string content_of(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// A journal whose only session is open and says that its ring is at `ring_path`.
+// Makes a journal whose only session is open and has its ring at `ring_path`.
 void craft_journal(const PublisherSetUp& options, const Id128& session,
                    const std::string& ring_path) {
   const std::string root = options.directory + "/" + kJournalDirectoryName;
@@ -108,7 +108,7 @@ void craft_journal(const PublisherSetUp& options, const Id128& session,
   REQUIRE(sessions.append(reserve).ok());
 }
 
-// A disk on which nothing can be written to `sessions` once it is told so.
+// A disk on which writes to `sessions` fail once `lost` is true.
 class LostSessionsDisk final : public PosixDisk {
  public:
   explicit LostSessionsDisk(const bool& lost) : lost_(lost) {}
@@ -296,7 +296,7 @@ TEST_CASE("A ring stays where the end of its failed journal could not be recorde
   publisher.reset();
   const Start next = start(options);
   REQUIRE(next.status.ok());
-  CHECK(next.how == Settlement::kReset);  // and not kCut: nothing says that power was lost
+  CHECK(next.how == Settlement::kReset);  // not kCut: there is no sign of a power cut
   CHECK_FALSE(std::filesystem::exists(ring));
 }
 

@@ -1,4 +1,4 @@
-// A second publisher is refused, whatever was removed of what tells that the first one lives.
+// A second publisher is refused, even if some of the evidence of the running one was removed.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +25,7 @@ std::vector<std::string> lock_files(const PublisherSetUp& options) {
   return paths;
 }
 
-// Every file of the bus but its lock files, with what is in it.
+// Returns every file of the bus except its lock files, with its content.
 std::map<std::string, std::string> files_of(const PublisherSetUp& options) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(options.directory)) {
@@ -36,8 +36,8 @@ std::map<std::string, std::string> files_of(const PublisherSetUp& options) {
   return files;
 }
 
-// The same once nothing changes any more: the publisher's file thread may still prepare the segments
-// that come next.
+// Returns the files once they no longer change: the publisher's file thread may still be preparing
+// the next segments.
 std::map<std::string, std::string> settled_files_of(const PublisherSetUp& options) {
   constexpr std::uint64_t kQuietNs = 300'000'000;
   const std::uint64_t ends_ns = monotonic_ns() + kHangNs;
@@ -56,7 +56,7 @@ std::map<std::string, std::string> settled_files_of(const PublisherSetUp& option
   return files;
 }
 
-// The paths of those that are not the same in both.
+// Returns the paths of the files that differ.
 std::vector<std::string> changed(const std::map<std::string, std::string>& before,
                                  const std::map<std::string, std::string>& after) {
   std::vector<std::string> paths;
@@ -70,7 +70,7 @@ std::vector<std::string> changed(const std::map<std::string, std::string>& befor
   return paths;
 }
 
-// The lines a publisher has logged, from whichever thread.
+// Collects the lines that a publisher logs from any thread.
 class Lines {
  public:
   std::function<void(const std::string&)> sink() {
@@ -101,7 +101,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
-  options.sync_interval = kOnRequest;  // no file changes by itself
+  options.sync_interval = kOnRequest;  // no file changes on its own
   auto publisher = open_publisher(options);
   REQUIRE(*publisher->publish_batch(bytes_of(records_from(1, kLivingRecords))) == kLivingRecords);
   REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
@@ -133,7 +133,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   }
   const auto before = settled_files_of(options);
   std::string refusal;
-  do {  // again, where the first publisher has made its locks anew meanwhile
+  do {  // again if the first publisher has restored its locks meanwhile
     for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
     const auto second = closing(open_with_seams(options));
     REQUIRE(errc_of(second.status()) == Errc::kInUse);
@@ -210,7 +210,7 @@ TEST_CASE("A lock that another process put in the place of ours is told, and tak
   const auto publisher = open_publisher(options);
   const std::string path = lock_files(options).front();
   std::filesystem::remove(path);
-  // The publisher may have been quicker than this process: then its new one is removed again.
+  // The publisher may have restored its lock before this process takes it. Then remove it again.
   absl::StatusOr<ExclusiveLock> others = ExclusiveLock::take(path, 0);
   while (!others.ok()) {
     std::filesystem::remove(path);

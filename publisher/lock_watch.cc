@@ -9,7 +9,8 @@
 namespace lapwing {
 namespace {
 
-// Of the directory that lies where the lock's does; none if nothing does.
+// The identity of the directory that is now at the lock's path. Default-constructed if there is
+// none.
 DirectoryIdentity directory_at(const ExclusiveLock& lock) {
   return directory_identity(directory_of(lock.path())).value_or(DirectoryIdentity{});
 }

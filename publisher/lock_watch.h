@@ -1,14 +1,14 @@
-// Sees to it that a publisher's lock files keep their names: somebody may clean them away, and
-// the next start would find no lock.
+// Restores a publisher's lock files if they are removed, for example by a cleanup job. Without its
+// file, the next start would not find the lock.
 //
-// It is a second line: a starter also asks the socket, the ring and `sessions`, which are locked
-// themselves (session_start.cc). But a lock file that is gone should be there again, and its owner
-// should know.
+// This is a second line of defence: a start also checks the socket, the ring and `sessions`, which
+// are locked themselves (session_start.cc). But a removed lock file should be restored, and its
+// owner should learn of it.
 //
-// A directory that was moved keeps its lock: what lies at its old path now is somebody else's and
-// is left alone.
+// The lock of a moved directory stays in that directory. A new directory at
+// the old path is not ours, and is left unchanged.
 //
-// Thread safety: one thread, the one that looks. Borrows the locks.
+// Thread safety: one thread, the one that calls look(). Borrows the locks.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,18 @@ class LockWatch {
  public:
   LockWatch(std::vector<ExclusiveLock>& locks, LogHook log);
 
-  // Once every kLockWatchNs: makes the lock files that are gone again, and says so; says once if
-  // another process holds one that was put in the place of ours, and takes it when that one ends.
+  // Checks the lock files at most once every kLockWatchNs. Recreates and logs removed ones. If
+  // another process holds a lock file that replaced one of ours, logs that once, and takes the lock
+  // when that process ends.
   void look(std::uint64_t now_ns);
 
  private:
   void take_again(ExclusiveLock& lock);
 
   std::vector<ExclusiveLock>* locks_;
-  std::vector<DirectoryIdentity> directories_;  // of the locks, in their order
+  std::vector<DirectoryIdentity> directories_;  // of the locks, in the same order
   LogHook log_;
-  std::set<std::string> others_;  // paths at which another process's lock was met
+  std::set<std::string> others_;  // paths where the lock of another process was found
   std::uint64_t next_ns_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Files that a start finds and did not leave so: what it refuses, `verify` reports and `repair`
-// removes, and no start that fails leaves anything.
+// Unexpected files in a bus directory: a start refuses them, `verify` reports them, `repair`
+// removes them, and a failed start leaves nothing behind.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -46,7 +46,7 @@ class ClosedBus {
   std::string segment(const std::string& suffix) const {
     return journal() + "/00000000000000000000." + suffix;
   }
-  // One life of a publisher, whose feed may have metadata.
+  // Runs one session of a publisher whose feed may have metadata.
   absl::Status start(const std::string& metadata = "") {
     options_.metadata = metadata;
     const auto publisher = closing(open_with_seams(options_));
@@ -59,7 +59,7 @@ class ClosedBus {
     return (*publisher)->close();
   }
   Sequence first() const { return first_; }
-  // The next publishers leave it to the journal what the records are.
+  // Makes the next publishers take the description of the records from the journal.
   void describe_no_more() {
     options_.schema_name = options_.schema->name;
     options_.schema.reset();
@@ -113,7 +113,7 @@ void put_directory(const std::string& path) {
 
 struct Spoilt {
   const char* what;
-  std::string (*spoil)(ClosedBus& bus);  // returns the path that verify has to name
+  std::string (*spoil)(ClosedBus& bus);  // returns the path that verify must report
   bool starts = false;                   // a start restores it without repair
   bool loses = false;                    // repair ends the journal
 };
@@ -123,7 +123,7 @@ void add_bytes(const std::string& path, std::int64_t bytes) {
       path, static_cast<std::uintmax_t>(static_cast<std::int64_t>(fs::file_size(path)) + bytes));
 }
 
-// The pages of zeros at the end of a file, as a copy that leaves holes out.
+// Removes the pages of zeros at the end of a file, like a copy that omits holes.
 void cut_zeros(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};

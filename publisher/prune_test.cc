@@ -1,5 +1,5 @@
-// A prune as whoever asks for it sees it: the answer comes when the files are gone, and says so
-// when none can go.
+// A prune as its client sees it: the answer comes after the files were removed, and reports it if
+// none can be removed.
 #include <atomic>
 #include <filesystem>
 #include <thread>
@@ -135,7 +135,7 @@ TEST_CASE("A prune that waits when the publisher closes is told that it closed")
   while (std::filesystem::exists(first) && monotonic_ns() < deadline_ns) {
     wait_readable(-1, 1'000'000);
   }
-  CHECK_FALSE(std::filesystem::exists(first));  // the removal has begun and is held up
+  CHECK_FALSE(std::filesystem::exists(first));  // the removal has begun and is blocked
   CHECK(publisher->close().ok());
   asker.join();
   CHECK(errc_of(answer) == Errc::kClosed);

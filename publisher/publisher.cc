@@ -48,10 +48,11 @@ struct Publisher::State : detail::PublishPath {
   PublisherControl control;
   GateWait waits;
   SessionCloser closer;
-  // The publishing thread's own, with PublishPath.
-  // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h requires it).
+  // Used only by the publishing thread, as is PublishPath.
+  // A batch moves head at least once per this many records (required by stamp_is_corrupt in
+  // proto/slot_stamp.h).
   const std::uint64_t head_stride;
-  std::vector<std::uint32_t> checked_tags;  // of the described types that fit this bus
+  std::vector<std::uint32_t> checked_tags;  // tags of the described types that fit this bus
   std::uint64_t idle_wakes = 0;
   ForkWatch fork;
 
@@ -68,19 +69,19 @@ struct Publisher::State : detail::PublishPath {
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
 
-  // The publish path comes to its cold parts, which check `fork` first.
+  // Makes the publish path take its cold branches, which check `fork` first.
   void on_child() noexcept {
     limit = 0;
     attention.raise(kServiceSleeper);
   }
 
   RingWords& words() const { return session.ring->words(); }
-  // How many of the next `wanted` records the journal has admitted already.
+  // How many of the next `wanted` records the journal already admits.
   std::uint64_t allowed(std::uint64_t wanted) const {
     const std::uint64_t room = limit > head ? limit - head : 0;
     return room < wanted ? room : wanted;
   }
-  // The end of a publish, once record n is in its slot.
+  // The end of a publish, after record n was stored in its slot.
   [[gnu::always_inline]] Sequence finish(Sequence n) {
     announce(n);
     return attention.is_raised() ? attend() : n;
@@ -97,7 +98,7 @@ struct Publisher::State : detail::PublishPath {
   static void close_in_thread(const std::shared_ptr<State>& state);
 };
 
-// Stores `count` records laid end to end and moves head over them.
+// Stores `count` contiguous records and moves head past them.
 void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
   const std::uint32_t record_bytes = writer.record_bytes();
   for (const Sequence last = head + count; head < last; record += record_bytes) {
@@ -106,10 +107,11 @@ void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
   writer.move_head(head);
 }
 
-// A sleeper must be woken, or the journal has ended and publishing may have to. Returns head.
+// Called when a sleeper must be woken, or when the journal has ended and publishing may have to
+// end. Returns head.
 Sequence Publisher::State::attend() {
-  if (fork.in_child()) return kNoSequence;  // of a batch without a record
-  if (closer.has_begun()) return head;      // likewise: the threads end
+  if (fork.in_child()) return kNoSequence;  // from a batch without records
+  if (closer.has_begun()) return head;      // during a close: the threads are ending
   const std::uint32_t bits = attention.take();
   idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
   store_count(words().idle_wakes, idle_wakes);
@@ -127,13 +129,13 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
   return open_with_seams(std::move(set_up));
 }
 
-// What only the library may do with a Publisher.
+// Access to a Publisher for the library only.
 struct PublisherAccess {
   static absl::StatusOr<Publisher> open(StartedSession session) {
     const std::shared_ptr<Publisher::State> state(
         new Publisher::State(std::move(session)),
         [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
-    sessions_closing();  // makes what it counts in before any fork could come upon it half made
+    sessions_closing();  // creates its statics before a fork could find them half made
     state->session.options->on_step("open-socket");
     if (absl::Status started = state->control.start(); !started.ok()) {
       state->closer.begin();
@@ -173,11 +175,11 @@ void Publisher::leave() {
   if (state_->closer.leave()) State::close_in_thread(state_);
 }
 
-// The hot path. Cold parts and calls are in tail position, so the compiler needs no stack here. A
-// publish waits for its stores, and each push is a store.
+// The hot path. Cold parts and calls are in tail position, so that the compiler needs no stack
+// frame here. A publish waits for its stores, and each push is a store.
 [[gnu::always_inline]] inline Sequence Publisher::State::publish(std::span<const std::byte> record,
                                                                  Deadline deadline) {
-  // What is shorter would be published with the memory behind it.
+  // Publishing a shorter record would read beyond its memory.
   if (record.size() != writer.record_bytes()) [[unlikely]] {
     return refuse_size(record.size());
   }
@@ -191,7 +193,7 @@ void Publisher::leave() {
   return publish_by_call(n, record.data());
 }
 
-// Two overloads, so that a caller without a deadline passes no argument for it.
+// Two overloads, so that a call without a deadline passes no argument for it.
 Sequence Publisher::publish_bytes(std::span<const std::byte> record) {
   return state_->publish(record, Deadline::never());
 }
@@ -244,13 +246,13 @@ bool Publisher::accept(std::uint32_t tag, Schema (*describe)()) {
   return true;
 }
 
-// A record of a size whose store needs a call.
+// Stores a record whose size needs a function call.
 [[gnu::noinline]] Sequence Publisher::State::publish_by_call(Sequence n, const std::byte* record) {
   store_record(writer, n, record);
   return finish(n);
 }
 
-// Cold: n is beyond the limit that was last seen.
+// Cold: n is beyond the last known limit.
 [[gnu::noinline]] Sequence Publisher::State::publish_beyond_limit(Sequence n,
                                                                   const std::byte* record,
                                                                   Deadline deadline) {
@@ -270,7 +272,7 @@ Result<Sequence> Publisher::publish_batch(std::span<const std::byte> records, De
     const std::uint64_t run = std::min({left, state.head_stride, state.allowed(left)});
     if (run == 0) [[unlikely]] {
       if (state.admit(state.head + 1, deadline)) continue;
-      if (state.attention.is_raised()) state.attend();  // of the records before
+      if (state.attention.is_raised()) state.attend();  // for the records stored before
       return {state.why_not_published(), state.head > before ? state.head : kNoSequence};
     }
     state.store_run(record, run);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 
-// How a session ended that was not closed, for monitors.
+// For monitors: how a session that was not closed has ended.
 const char* meaning_of(SessionEnd end) {
   switch (end) {
     case SessionEnd::kRecovered:
@@ -27,7 +27,7 @@ const char* meaning_of(SessionEnd end) {
   }
 }
 
-// What monitors should know of the session before this one, and that this one begins.
+// The events for monitors about the previous session and the start of this one.
 std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
   std::vector<EventInfoFrame> events;
   const PastSession& past = session.past;
@@ -87,7 +87,7 @@ void PublisherControl::close_socket() {
 // Registers the memory at the end, because registration faults in all of it.
 bool PublisherControl::fill_ring() {
   const bool failed =
-      !session_.fill.step(kFillStepBytes).ok();  // then pages come when they are used
+      !session_.fill.step(kFillStepBytes).ok();  // then pages are faulted in on first use
   if (!failed && session_.fill.left() > 0) return true;
   const RingHeader& ring = session_.ring->header();
   session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});

@@ -1,12 +1,12 @@
-// The two threads of a session and their callbacks: the service thread calls ControlledPublisher,
-// the file thread its hooks.
+// The two threads of a session and their callbacks. The service thread calls ControlledPublisher,
+// and the file thread calls its hooks.
 //
 // Invariants
-//  1. The service thread waits for no file: the file thread watches the lock files and writes
+//  1. The service thread never waits for a file. The file thread watches the lock files and writes
 //     roster.json. Without a journal there is no file thread, and the service thread does both.
-//  2. The file thread dies before the queue and `sessions`, which it writes to.
+//  2. The file thread is destroyed before the queue and `sessions`, which it writes to.
 //
-// Thread safety: the owner, one thread at a time; log() by any thread; the calls of
+// Thread safety: the owner, one thread at a time; log() by any thread; the functions of
 // ControlledPublisher by the service thread.
 #pragma once
 
@@ -25,14 +25,14 @@ namespace lapwing {
 
 class PublisherControl final : public ControlledPublisher {
  public:
-  // Borrows everything, and takes the session's archiver.
+  // Borrows all arguments, and takes the session's archiver.
   PublisherControl(StartedSession& session, JournalGate& gate, detail::AttentionWord& attention);
 
   absl::Status start();
   FileThread* file_thread() const { return file_thread_.get(); }  // null without a journal
   const ServiceThread& service_thread() const { return service_thread_; }
 
-  // The end, in this order (session_closer.h).
+  // The parts of a close, to be called in this order (session_closer.h).
   absl::Status close_journal() { return file_thread_ ? file_thread_->close() : absl::OkStatus(); }
   void close_socket();
   bool end_recorded() const { return !file_thread_ || file_thread_->end_recorded(); }
@@ -62,7 +62,7 @@ class PublisherControl final : public ControlledPublisher {
   LockWatch lock_watch_;
   RosterKeeper roster_;
   ServiceThread service_thread_;
-  std::unique_ptr<FileThread> file_thread_;  // dies first: it signals the service thread
+  std::unique_ptr<FileThread> file_thread_;  // destroyed first: it signals the service thread
 };
 
 }  // namespace lapwing

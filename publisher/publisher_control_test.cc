@@ -1,4 +1,4 @@
-// What the threads of a session ask of the publisher, without those threads.
+// The calls that a session's threads make to the publisher, without those threads.
 #include "publisher/publisher_control.h"
 
 #include <filesystem>
@@ -47,7 +47,7 @@ TEST_CASE("Without a journal there is nothing to prune, and the end is recorded 
 TEST_CASE("A prune that is wanted has no result before the file thread has done it") {
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
-  CHECK(parts.control.prune_result() == Errc::kOk);  // none was wanted
+  CHECK(parts.control.prune_result() == Errc::kOk);  // no prune was requested
   parts.control.prune_wanted(1);
   CHECK_FALSE(parts.control.prune_result());
   CHECK(parts.control.close_journal().ok());

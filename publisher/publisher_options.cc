@@ -52,7 +52,7 @@ absl::Status contradicts(const char* option, const std::string& given,
                                  ". Leave ", option, " out"));
 }
 
-// Records under a shipped name are what everybody takes them for.
+// Users rely on the definition of a shipped schema name.
 absl::Status check_shipped(const Schema& description) {
   if (!known_schema(description.name)) return absl::OkStatus();
   const bool is_known = known_schema(description.name, description.version).has_value();
@@ -111,7 +111,7 @@ absl::Status check_sizes(const PublisherOptions& options) {
   return check_capacity(options.capacity, slot_bytes_for(options.record_bytes));
 }
 
-// Options that would be ignored are refused.
+// Refuses options that would otherwise be ignored.
 absl::Status check_together(const PublisherOptions& options) {
   for (const auto& [option, value, otherwise] :
        {std::tuple("sync_interval", options.sync_interval, "on request"),
@@ -147,7 +147,8 @@ absl::Status requires_journal(const std::string& option, const std::string& why_
 
 absl::Status settle_options(PublisherOptions& options) {
   if (!options.log) options.log = [](const LogEntry&) {};
-  // Processes with other working directories read bus.json and `sessions`.
+  // Paths are absolute, because processes with other working directories read bus.json and
+  // `sessions`.
   for (std::string* const path :
        {&options.directory, &options.journal_directory, &options.ring_directory}) {
     if (absl::Status made = make_absolute(*path); !made.ok()) return made;

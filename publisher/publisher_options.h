@@ -1,4 +1,4 @@
-// The rules for the options of a publisher. Every rule is checked here, before a start makes
+// The rules for the options of a publisher. Every rule is checked here, before a start creates
 // anything.
 //
 // Thread safety: free functions without state.
@@ -14,19 +14,19 @@ namespace lapwing {
 
 // An option that requires a journal.
 struct JournalOption {
-  const char* name;                               // of the member of PublisherOptions
-  bool (*is_set)(const PublisherOptions& given);  // to another value than its default
+  const char* name;                               // the member of PublisherOptions
+  bool (*is_set)(const PublisherOptions& given);  // to a value other than its default
 };
 std::span<const JournalOption> journal_options();
 
-// Refuses `option` on a bus without a journal. Both are as the user wrote them: "resume" and
-// "journal is false".
+// Refuses `option` on a bus without a journal. Both arguments are text as the user
+// wrote it: "resume" and "journal is false".
 absl::Status requires_journal(const std::string& option, const std::string& why_none);
 
-// Checks the options and makes them agree. Paths become absolute. A description sets schema_name and
-// record_bytes, and a shipped schema gets its description. `log` can be called.
-// Errors: kInvalidArgument, kLimit (the text of the description), kRecordSize, kNotFound (a relative
-// path without a working directory), those of check_placement.
+// Checks the options and completes them: paths become absolute, a description sets schema_name and
+// record_bytes, a shipped schema gets its description, and `log` becomes callable. Errors:
+// kInvalidArgument, kLimit (the text of the description), kRecordSize, kNotFound (a relative path
+// without a working directory), those of check_placement.
 absl::Status settle_options(PublisherOptions& options);
 
 }  // namespace lapwing

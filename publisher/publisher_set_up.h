@@ -1,4 +1,4 @@
-// What a publisher is opened with, besides its options: seams for tests.
+// The options of a publisher, and test seams.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 namespace lapwing {
 
 struct PublisherSetUp : PublisherOptions {
-  std::uint64_t take_over_ns = kLockRetryNs;  // how long a start waits for another one to end
-  // The disk and the queue under the journal, and a call before each named step of a start or an
+  std::uint64_t take_over_ns = kLockRetryNs;  // how long a start waits for another publisher to end
+  // The disk and the write queue of the journal, and a hook before each named step of a start or an
   // end.
   std::function<std::unique_ptr<Disk>()> make_disk = {};
   std::function<std::unique_ptr<WriteQueue>()> make_queue = {};
   std::function<void(const char* step)> on_step = [](const char*) {};
-  LogHookMark log_mark = {};  // of `log`
+  LogHookMark log_mark = {};  // the mark of `log`
 };
 
-// Publisher::open with its seams.
+// Publisher::open with test seams.
 absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up);
 
 }  // namespace lapwing

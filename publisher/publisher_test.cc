@@ -1,4 +1,4 @@
-// The publisher as its user sees it: what publish promises, what waits, what fails and how.
+// The publisher as its user sees it: what publish guarantees, which calls wait, and how they fail.
 #include "publisher/publisher_set_up.h"
 
 #include <signal.h>
@@ -48,7 +48,7 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
   }
 }
 
-// Pages that are not there are a hole of a file in tmpfs.
+// Missing pages are holes of a file in tmpfs.
 TEST_CASE("A new ring is whole in memory: at once without a journal, soon after with one") {
   for (const bool journal : {false, true}) {
     const TemporaryDirectory directory;
@@ -106,7 +106,7 @@ TEST_CASE("A publisher's threads leave signals to the threads of the program") {
     file >> word;
     return word;
   };
-  // A thread that has no name yet has not come to its own mask either.
+  // A thread without its name has not set its signal mask yet either.
   std::map<std::string, std::uint64_t> blocked;
   while (!blocked.contains("lapwing-file") || !blocked.contains("lapwing-service")) {
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -139,7 +139,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
 TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged one") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  keep_no_journal(options);  // with one, the gate moves head on
+  keep_no_journal(options);  // with one, the gate moves head as well
   const auto publisher = open_publisher(options);
   const RingMap map = map_ring(options);
   std::atomic<bool> done = false;
@@ -159,7 +159,7 @@ TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged
   });
   const std::vector<Record> records = records_from(1, 64 * kCapacity);
   const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
-  // Until it was lapped as well: it may not run for a while.
+  // Until the follower was lapped as well, because it may not run for a while.
   while ((publisher->head() < 100 * records.size() || laps == 0) && monotonic_ns() < deadline_ns) {
     REQUIRE(publisher->publish_batch(bytes_of(records)).ok());
   }
@@ -172,7 +172,7 @@ TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged
 TEST_CASE("flush returns once everything published is durable") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.sync_interval = kOnRequest;  // only when asked
+  options.sync_interval = kOnRequest;  // only on request
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 100);
   REQUIRE(*publisher->publish_batch(bytes_of(records)) == 100);
@@ -193,12 +193,12 @@ TEST_CASE("Page 1 counts syncs, bytes, stalls and wakes, from the session's star
     REQUIRE(publisher->publish_batch(bytes_of(records)).ok());
     REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
     const PublisherCounters counters = publisher->counters();
-    REQUIRE(counters.journal_stalls > 0);  // eight rings at once
+    REQUIRE(counters.journal_stalls > 0);  // eight rings in one batch
     const Durations stalls = load_durations(ring.words().stalls);
     CHECK(stalls.count() == counters.journal_stalls);
     CHECK(stalls.sum_ns == counters.journal_stall_ns_total);
     CHECK(load_count(ring.words().idle_wakes) == counters.idle_wakes);
-    // The file thread shows durable first.
+    // The file thread stores durable before the sync durations.
     const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
     while (load_durations(ring.words().syncs).count() == 0 && monotonic_ns() < deadline_ns) {
       std::this_thread::yield();
@@ -274,7 +274,7 @@ TEST_CASE("A second publisher is refused while the first lives, and welcome afte
     const auto lock = ExclusiveLock::take(options.directory + "/" + kLockFileName, 0);
     CHECK(errc_of(lock.status()) == Errc::kInUse);
   }
-  // The kernel may hold it a little longer, for the io_uring's sake.
+  // The kernel may hold the lock a little longer because of the io_uring.
   CHECK(ExclusiveLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
 }
 
@@ -313,16 +313,16 @@ TEST_CASE("When a write fails, stop ends publishing with the reason and keeps wh
   CHECK(!publisher->publish_batch(bytes_of(records)).ok());
   CHECK(errc_of(publisher->status()) == Errc::kJournalFailed);
   CHECK(publisher->head() < records.size());
-  // Nothing left the ring that is not in the journal.
+  // Every record that left the ring is in the journal.
   CHECK(publisher->head() <= load_archived(map_ring(options).words()) + kCapacity);
 }
 
-// While it is shut, no entry of `sessions` gets to the disk.
+// While the barrier is shut, no entry of `sessions` reaches the disk.
 class Barrier {
  public:
   void shut() { set(true); }
   void open() { set(false); }
-  // Opens by itself rather than hang the test; opened_in_time() then says no.
+  // Opens on its own to avoid a hang; opened_in_time() then returns false.
   void pass() {
     std::unique_lock lock(mutex_);
     const bool opened =
@@ -424,7 +424,7 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
   const auto publisher = open_publisher(options_for(directory));
   const Record record = record_of(1);
   const auto publish_after_idleness = [&] {
-    // The file thread sleeps once everything is durable and nothing has come for a while.
+    // The file thread sleeps once everything is durable and no record has come for a while.
     const std::uint64_t before = publisher->counters().idle_wakes;
     const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
     while (publisher->counters().idle_wakes == before && monotonic_ns() < deadline_ns) {
@@ -435,7 +435,7 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
     }
     return publisher->counters().idle_wakes - before;
   };
-  CHECK(publish_after_idleness() == 1);  // nobody is parked: the service thread needs no wake
+  CHECK(publish_after_idleness() == 1);  // no reader is parked, so the service thread needs no wake
   CHECK(publish_after_idleness() == 1);
   CHECK(publisher->counters().doorbells == 0);
 }

@@ -1,5 +1,5 @@
-// Every size of record goes through ring and journal and comes back whole, across laps, segments
-// and sessions that begin inside a block.
+// Records of every size pass intact through ring and journal, across laps, segments and sessions
+// that begin inside a block.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -24,7 +24,7 @@ std::vector<std::byte> records_of(Sequence first, std::size_t count, std::uint32
   return bytes;
 }
 
-// One session of `count` records, in batches that divide nothing.
+// Runs one session of `count` records, in batches of an odd size.
 void publish_session(const PublisherSetUp& options, std::uint64_t count) {
   constexpr std::uint64_t kBatch = 37;
   const auto publisher = open_publisher(options);
@@ -37,7 +37,7 @@ void publish_session(const PublisherSetUp& options, std::uint64_t count) {
   REQUIRE(publisher->close().ok());
 }
 
-// The last sequence that the journal gives, all before it being there and right.
+// Returns the last sequence of the journal, after checking all records before it.
 Sequence read_back(const PublisherSetUp& options) {
   const auto bus = read_bus_description(options.directory);
   REQUIRE(bus.ok());
@@ -71,7 +71,7 @@ TEST_CASE("Records of every size come back from the journal as they were publish
     const std::uint64_t capacity = capacity_min(slot_bytes_for(record_bytes));
     options.capacity = capacity;
     Sequence last = 0;
-    // One record, a ring less one, a ring, three laps and a piece, nothing, one block and one.
+    // One record, a ring minus one, a ring, three laps and a bit, none, one block plus one.
     for (const std::uint64_t count :
          {std::uint64_t{1}, capacity - 1, capacity, 3 * capacity + 5, std::uint64_t{0},
           slots_per_block(slot_bytes_for(record_bytes)) + 1}) {
@@ -143,7 +143,7 @@ TEST_CASE("A record of another size is refused, and changes nothing") {
   CHECK(*publisher->publish_batch({}) == 1);
   REQUIRE(*publisher->publish_batch(records_of(2, 2, options.record_bytes)) == 3);
   REQUIRE(publisher->close().ok());
-  CHECK(read_back(options) == 3);  // each as it was published
+  CHECK(read_back(options) == 3);  // each as published
 }
 
 }  // namespace lapwing

@@ -1,6 +1,6 @@
-// Keeps roster.json (snapshot/roster.h) as new as it has to be.
+// Keeps roster.json (snapshot/roster.h) up to date.
 //
-// Thread safety: one thread at a time. Only close() may block, and only for kRosterEndNs.
+// Thread safety: one thread at a time. Only close() may block, for at most kRosterEndNs.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kRosterLookNs = 500'000'000;      // between two comparisons
-inline constexpr std::uint64_t kRosterRenewNs = 10'000'000'000;  // positions may be so old
+inline constexpr std::uint64_t kRosterRenewNs = 10'000'000'000;  // maximum age of positions
 
 class RosterKeeper {
  public:
-  // `identity` names session, directory and boot. `expected`: the list with which the session
-  // begins, which is already there.
+  // `identity` contains the session, directory and boot. `expected` is the list at the start of the
+  // session, which is already in the file.
   RosterKeeper(const std::string& directory, std::optional<unsigned> group,
                const ThreadPlacement& placement, Roster identity,
                const std::vector<SubscriberInfoFrame>& expected, LogHook log);
 
   bool is_due(std::uint64_t now_ns) const { return now_ns >= next_ns_; }
-  // Starts to write the list if it has other subscribers than the last one, or if the file is
-  // kRosterRenewNs old. A failed write is repeated after kRosterRenewNs. Logs the first failure.
+  // Starts to write the list if its subscribers have changed since the last write, or if the file
+  // is kRosterRenewNs old. Retries a failed write after kRosterRenewNs. Logs the first failure.
   void keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> subscribers);
-  // The publisher has closed the session at `head`. Does nothing if keep() was never called: a start
-  // that failed leaves the list of the last session to the next start.
+  // Call it when the publisher has closed the session at `head`. Does nothing if keep() was never
+  // called, so that a failed start leaves the list of the last session for the next start.
   void close(const std::vector<SubscriberInfoFrame>& subscribers, Sequence head);
 
  private:
-  // What tells subscribers apart: uid, pid, time of connecting; and whether it is missing.
+  // The identity of a subscriber: uid, pid, time of connecting, and whether it is missing.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, bool>;
 
   static std::vector<Key> keys_of(const std::vector<SubscriberInfoFrame>& subscribers);
@@ -46,7 +46,7 @@ class RosterKeeper {
   const LogHook log_;
   RosterWriter writer_;
   Roster roster_;
-  std::vector<Key> keys_;  // of the list that is or will be in the file
+  std::vector<Key> keys_;  // of the list that is in the file or being written
   std::uint64_t next_ns_ = 0;
   std::uint64_t renew_ns_ = 0;
   bool has_begun_ = false;  // keep() was called

@@ -42,7 +42,7 @@ class Kept {
             expected,
             [this](const LogEntry& entry) { log.push_back(entry.message); }};
   }
-  // Of the file; "none" if there is none.
+  // The names in the file, or "none" if it does not exist.
   std::vector<std::string> names() {
     const auto roster = read_roster(disk, directory.path());
     if (!roster.ok()) return {"none"};
@@ -54,7 +54,7 @@ class Kept {
     const std::uint64_t deadline_ns = far_deadline();
     while (names() != wanted) REQUIRE(monotonic_ns() < deadline_ns);
   }
-  // A directory in the place of the unfinished file.
+  // Puts a directory at the path of the temporary file.
   void block() { std::filesystem::create_directories(blocked() / "full"); }
   void unblock() { std::filesystem::remove_all(blocked()); }
 

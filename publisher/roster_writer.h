@@ -1,10 +1,10 @@
-// Writes roster.json in a thread of its own, so that no file system makes the publisher's threads
-// wait. Of several lists the newest is written.
+// Writes roster.json in its own thread, so that the publisher's threads never wait for a file
+// system. If several lists are pending, only the newest is written.
 //
-// The thread starts with the first list. If the file system does not answer, the destructor leaves
-// the thread behind after kRosterEndNs.
+// The thread starts with the first list. If the file system does not respond, the destructor
+// abandons the thread after kRosterEndNs.
 //
-// Thread safety: one thread at a time. No call but finish() and the destructor blocks.
+// Thread safety: one thread at a time. Only finish() and the destructor block.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ class RosterWriter {
 
   // Errors: kLimit (no thread could be started).
   absl::Status write(Roster roster);
-  // How the newest write that has ended went.
+  // The result of the newest finished write.
   absl::Status last() const;
-  // Waits until everything is written, kRosterEndNs at most. Errors: those of the last write;
+  // Waits until everything is written, for at most kRosterEndNs. Errors: those of the last write;
   // kTimedOut.
   absl::Status finish();
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kListIntervalNs = 100'000'000;
 
-// Stalls of at least so long are events: those above 1,024 µs.
+// Stalls above 1,024 µs are reported as events.
 constexpr std::size_t kLongStalls = duration_count_of(1'024'000) + 1;
 
 std::uint64_t count_long_stalls(const RingWords& words) {
@@ -84,7 +84,7 @@ void ServiceThread::run() {
 
 void ServiceThread::answer() {
   server_->answer_flushes(load_durable(*words_), load_journal_condition(*words_));
-  while (server_->prune_waiting()) {  // the answer to one announces the next
+  while (server_->prune_waiting()) {  // answering one makes the next available
     const std::optional<Errc> result = publisher_->prune_result();
     if (!result) return;
     server_->answer_prune(load_oldest(*words_), *result);
@@ -129,7 +129,7 @@ void ServiceThread::beat(std::uint64_t now_ns) {
       {{"path", ring_->path()}}));
 }
 
-// Tells parked subscribers of what was published since the last time, if it is time to look.
+// Wakes parked subscribers if records were published since the last time and the next ring is due.
 void ServiceThread::ring_doorbell(std::uint64_t now_ns) {
   const Sequence head = load_head(*words_);
   if (head == head_seen_) return;
@@ -148,8 +148,7 @@ void ServiceThread::ring_doorbell(std::uint64_t now_ns) {
   next_doorbell_ns_ = now_ns + std::max(kDoorbellNs, kDoorbellRestFactor * took);
 }
 
-// Sleeps until `next_ns` at the latest, and no longer than to the next look at head where one is
-// due.
+// Sleeps until `next_ns` at the latest, or until the next poll of head if one is due earlier.
 void ServiceThread::rest(std::uint64_t now_ns, std::uint64_t next_ns) {
   if (server_->parking_count() == 0) {
     wait(next_ns - std::min(next_ns, now_ns));
@@ -161,7 +160,7 @@ void ServiceThread::rest(std::uint64_t now_ns, std::uint64_t next_ns) {
     wait(next_ns - std::min(next_ns, now_ns));
     return;
   }
-  // Idle: no look is due until the publish path says so.
+  // Idle: no poll is due until the publish path signals.
   if (!sleeper_.prepare_to_sleep(*words_, head_seen_)) return;
   wait(next_ns - std::min(next_ns, now_ns));
   sleeper_.wake_up();
@@ -169,7 +168,7 @@ void ServiceThread::rest(std::uint64_t now_ns, std::uint64_t next_ns) {
 
 void ServiceThread::wait(std::uint64_t timeout_ns) {
   const timespec timeout = timespec_of(timeout_ns);
-  // Not epoll_pwait2, which has the resolution, too: an older container refuses it.
+  // Not epoll_pwait2, which has the same resolution, because older container runtimes refuse it.
   pollfd fds[] = {{server_->epoll_fd(), POLLIN, 0}, {sleeper_.fd(), POLLIN, 0}};
   if (ppoll(fds, 2, &timeout, nullptr) > 0) sleeper_.drain();
 }

@@ -1,10 +1,10 @@
-// The service thread: control socket, doorbell, heartbeat. Never blocks on a file.
+// The service thread: control socket, doorbell, heartbeat. It never blocks on a file.
 //
-// While a subscriber that may park is attached it looks at head every kDoorbellNs, or ten times as
-// long as the last wake took, whichever is more; if head moved it rings the doorbell. After
-// kIdleAfterNs without a publish it sleeps until the publish path wakes it.
+// While a subscriber that may park is attached, it polls head every kDoorbellNs, or every ten times
+// the duration of the last wake if that is longer. If head has moved, it rings the doorbell. After
+// kIdleAfterNs without a publish, it sleeps until the publish path wakes it.
 //
-// Thread safety: start and close by the owner; progress() and the counters from any thread.
+// Thread safety: start and close by the owner; progress() and the counters by any thread.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +30,25 @@ inline constexpr std::uint64_t kHeartbeatNs = kHeartbeatIntervalNs / 2;
 
 class ServiceThread {
  public:
-  // Borrows all but the options.
+  // Borrows all arguments except the options.
   ServiceThread(ServerOptions options, const RingFile& ring, ControlledPublisher& publisher,
                 detail::AttentionWord& attention);
   ~ServiceThread();
 
   absl::Status start(const ThreadPlacement& placement = {});
-  // Rings the doorbell a last time, answers what waits, closes every connection, joins the thread.
+  // Rings the doorbell a last time, answers pending requests, closes every connection, and joins
+  // the thread.
   void close();
 
   const IdleSleeper& sleeper() const { return sleeper_; }
-  // Durable, oldest or the journal's condition has moved on page 1, or a prune is done: answers
-  // wait for it.
+  // Call it when durable, oldest or the journal's condition has changed on page 1, or when a prune
+  // is done. Pending answers depend on them.
   void progress() { sleeper_.signal(); }
 
   std::size_t subscriber_count() const { return static_cast<std::size_t>(subscribers_.load()); }
   std::uint64_t doorbells() const { return doorbells_.load(); }
   std::vector<SubscriberInfoFrame> subscribers() const { return lists_.subscribers(); }
-  // Those that a next session would have to expect: attached, without observers, or missing.
+  // The subscribers that the next session should expect: attached, without observers, or missing.
   std::vector<SubscriberInfoFrame> roster() const { return lists_.roster(); }
 
  private:
@@ -94,7 +95,7 @@ class ServiceThread {
   std::uint64_t next_heartbeat_ns_ = 0;
   std::uint64_t next_doorbell_ns_ = 0;
   std::uint64_t next_list_ns_ = 0;
-  std::uint64_t long_stalls_ = 0;  // that are noted
+  std::uint64_t long_stalls_ = 0;  // already reported as events
   JournalState journal_noted_ = JournalState::kGood;
   bool name_lost_ = false;
 };

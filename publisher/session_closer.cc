@@ -17,9 +17,9 @@ void SessionCloser::run() {
   step("unlink-ring");
   result_.Update(remove_names());
   control_.release_journal();
-  session_.queue.reset();  // it holds the locks, too (make_write_queue)
-  // Unlocks and does not only close: the kernel may still be ending the queue, and a child that was
-  // just forked still has its copies.
+  session_.queue.reset();  // it holds the locks as well (make_write_queue)
+  // Unlock explicitly, because closing is not enough: the kernel may still be destroying the queue,
+  // and a child that was just forked may still have copies of the descriptors.
   if (session_.sessions != nullptr) {
     for (const FileHandle file : session_.sessions->held_files()) unlock_whole_file(file);
   }
@@ -33,8 +33,8 @@ void SessionCloser::run() {
   control_.log(log_entry(LogEvent::kCloseFailed, std::string(result_.message())));
 }
 
-// If a journal has failed and its end could not be recorded, the ring stays. Only page 1 of the ring
-// shows how the session ended, and the next start reads it.
+// If a journal has failed and its end could not be recorded, the ring is kept. Only page 1 of the
+// ring shows how the session ended, and the next start reads it.
 absl::Status SessionCloser::remove_names() {
   const std::string& ring = session_.ring->path();
   if (!control_.end_recorded()) {

@@ -1,10 +1,11 @@
-// The end of a session, from the begin of a close to the removal of the names.
+// The end of a session, from the beginning of a close to the removal of the names.
 //
 // Invariants
-//  1. Exactly one call of begin() and leave() returns true. Its caller has run() called, once.
+//  1. Exactly one call of begin() and leave() returns true. Its caller must have run() called,
+//     once.
 //  2. run() ends the parts in this order: the journal, the ring's state, the socket, the names, the
-//     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill in between,
-//     the next start settles the session.
+//     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill in
+//     between, the next start settles the session.
 //
 // Thread safety: one thread, the publishing one; run() by any one thread.
 #pragma once
@@ -17,13 +18,13 @@ namespace lapwing {
 
 class SessionCloser {
  public:
-  // Borrows everything.
+  // Borrows all arguments.
   SessionCloser(StartedSession& session, PublisherControl& control, JournalGate& gate)
       : session_(session), control_(control), gate_(gate) {}
 
-  // True if the caller must have run() called.
+  // Begins a close. True if the caller must have run() called.
   bool begin() { return phase_.move(Phase::kOpen, Phase::kClosing); }
-  // The same. No call returns the result any more, so run() logs an error.
+  // Like begin(), but no call will return the result, so run() logs an error.
   bool leave() {
     if (phase_.move(Phase::kOpen, Phase::kLeft)) return true;
     phase_.move(Phase::kClosing, Phase::kLeft);

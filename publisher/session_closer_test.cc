@@ -1,4 +1,5 @@
-// The end of a session: who ends it, in which order, what stays, and who learns of an error.
+// The end of a session: who ends it, the order of its steps, what is kept, and how errors are
+// reported.
 #include "publisher/session_closer.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace lapwing {
 namespace {
 
-// Puts a directory in the way of bus.json.
+// Puts a directory at the path of bus.json.
 void obstruct_description(const std::string& directory) {
   std::filesystem::remove(directory + "/bus.json");
   std::filesystem::create_directories(directory + "/bus.json/in-the-way");
@@ -68,7 +69,7 @@ TEST_CASE("The journal ends before the ring does, the socket before the names, t
   CHECK(parts.session.locks.empty());
   options.take_over_ns = 0;
   options.on_step = [](const char*) {};
-  StartedParts next(options);  // while the objects of the last session are still there
+  StartedParts next(options);  // while the objects of the last session still exist
   CHECK(next.session.past.end == SessionEnd::kClosed);
   REQUIRE(next.closer.begin());
   next.closer.run();

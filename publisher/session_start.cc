@@ -29,17 +29,17 @@
 namespace lapwing {
 namespace {
 
-// The part of a ring that is faulted in before the first record. The file thread does the rest and is
-// then ahead of what is published.
+// The part of a ring that is faulted in before the first record. The file thread faults in the
+// rest, and stays ahead of the publisher.
 constexpr std::uint64_t kFilledAtStartBytes = 4 * 1024 * 1024;
-constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds the group's
+constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds those of the group
 
-// A start makes these files besides the first segment: its sums and index, `retention`, bus.json and
-// metadata.dbn with their temporary names, and the control socket.
+// A start creates these files in addition to the first segment: its sums and index, `retention`,
+// bus.json and metadata.dbn with their temporary names, and the control socket.
 constexpr std::uint64_t kSmallFilesBytes = 128 * 1024;
 constexpr std::uint64_t kSmallFiles = 10;
 
-// `text` as far as it fits into `bytes_max` bytes, and no character of UTF-8 cut in two.
+// Truncates `text` to at most `bytes_max` bytes, without splitting a UTF-8 character.
 std::string clip(const std::string& text, std::size_t bytes_max) {
   std::size_t end = std::min(text.size(), bytes_max);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
@@ -60,8 +60,8 @@ absl::Status check_length(const std::string& what, const std::string& path, std:
                    " that messages to other processes can hold. Choose a shorter one"));
 }
 
-// Makes a directory and syncs its name: a power cut that removes the name removes what is durable in
-// it.
+// Creates a directory and syncs its name. Otherwise a power cut could remove the name, and with it
+// the durable files in the directory.
 absl::Status make_directory(const Prepared& bus, const std::string& directory, DirectoryUse use) {
   absl::Status status = prepare_directory(directory, use, bus.options->group);
   if (!status.ok() || !bus.options->journal) return status;
@@ -69,7 +69,7 @@ absl::Status make_directory(const Prepared& bus, const std::string& directory, D
   const auto parent = std::filesystem::canonical(directory, error).parent_path();
   if (error) return make_system_error(error.value(), absl::StrCat("resolving ", directory));
   status = bus.disk->sync_directory(parent.string());
-  // A parent that we may not read, or whose file system has nothing to sync (a mount point's, say).
+  // The parent may be unreadable, or on a file system without sync (as for some mount points).
   const bool cannot = errc_of(status) == Errc::kNotPermitted || errno_of(status) == EINVAL;
   return cannot ? absl::OkStatus() : status;
 }
@@ -95,8 +95,8 @@ absl::StatusOr<Prepared> prepare_bus(PublisherSetUp given) {
   return bus;
 }
 
-// A lock file can be removed under its holder. So the socket and the rings are checked, too, before
-// anything is written, and then `sessions`, which its writer locks.
+// A lock file can be removed while its holder runs. So the socket and the rings are also checked
+// before anything is written, and then `sessions`, which its writer locks.
 absl::Status check_nobody_publishes(Locked& bus) {
   const std::string& directory = bus.options->directory;
   absl::Status free = check_no_control(absl::StrCat(directory, "/", kControlSocketName));
@@ -129,10 +129,10 @@ absl::StatusOr<Locked> lock_bus(Prepared prepared) {
   return bus;
 }
 
-// Makes room for the new ring. With a journal the last session is settled by now: it has an end, so
-// no start needs a ring of this directory any more. Subscribers may still read the ring that
-// bus.json names. If it can hold records that are in no journal, it stays until the new ring is
-// announced.
+// Makes room for the new ring. With a journal, the last session is settled by now and has an end,
+// so no start needs an old ring of this directory any longer. Subscribers may still read the ring
+// that bus.json names. If it can hold records that are not in a journal, it is kept until the new
+// ring is announced.
 absl::Status remove_useless_rings(const SettledBus& settled) {
   const absl::StatusOr<BusDescription>& bus = settled.last_described;
   const SessionRecord* const described =
@@ -185,9 +185,10 @@ absl::StatusOr<WithRing> make_ring(SettledBus settled) {
   return status;
 }
 
-// Removes what a failed start has made. If its session has begun, it ends without records:
-// `sessions` keeps room for an end, even on a full disk. If the end cannot be written nevertheless,
-// the ring stays. The next start uses it to settle that session, and then removes it.
+// Removes what a failed start has created. If its session has begun, the session is ended without
+// records. `sessions` reserves space for an end, even on a full disk. If the end cannot be written
+// nevertheless, the ring is kept. The next start uses it to settle that session, and then removes
+// it.
 void abandon(StartedSession failed, bool is_described) {
   const auto session = [&] {
     return failed.sessions ? failed.sessions->find(failed.begin.session_id) : nullptr;
@@ -200,7 +201,7 @@ void abandon(StartedSession failed, bool is_described) {
   }
   if (is_open()) return;
   if (failed.sessions && !failed.settled.geometry && session() == nullptr) {
-    std::error_code stays;  // the new journal's directory was not made, or is not empty
+    std::error_code stays;  // the new journal's directory does not exist or is not empty
     std::filesystem::remove(files_of(failed).directory, stays);
   }
   if (is_described) {
@@ -214,7 +215,7 @@ void abandon(StartedSession failed, bool is_described) {
 
 absl::StatusOr<std::unique_ptr<WriteQueue>> open_queue(const WithRing& made) {
   const PublisherSetUp& options = *made.options;
-  // The locks of `sessions` cannot be removed unnoticed.
+  // The locks of `sessions` cannot be removed unnoticed, unlike lock files.
   std::vector<int> held = made.sessions->held_files();
   held.push_back(made.locks.back().fd());
   auto queue = options.make_queue ? options.make_queue() : make_write_queue(held);
@@ -260,8 +261,8 @@ absl::Status check_space(const char* what, const std::string& directory, std::ui
                                                  missing));
 }
 
-// Checks the space for what a start writes after the session has begun: the first segment and small
-// files. A quota may still prevent that.
+// Checks that there is space for the files that a start writes after the session has begun: the
+// first segment and small files. A quota may still prevent the writes.
 absl::Status check_room(const Begun& begun) {
   const JournalFiles files = files_of(begun);
   const std::string path = files.path(files.geometry.segment_of(begun.begin.first), "jnl");
@@ -305,8 +306,8 @@ absl::StatusOr<std::unique_ptr<Archiver>> start_archiver(const Begun& begun) {
   return Archiver::start(*begun.queue, *begun.sessions, archive);
 }
 
-// Everything that can be checked in advance is checked before the session begins, because each
-// failed start after that takes two entries of `sessions`.
+// Check everything possible before the session begins, because each failed start after that uses
+// two entries of `sessions`.
 absl::Status open_journal(Begun& begun) {
   absl::StatusOr<std::unique_ptr<WriteQueue>> queue = open_queue(begun);
   if (!queue.ok()) return queue.status();
@@ -325,7 +326,7 @@ absl::Status open_journal(Begun& begun) {
   return absl::OkStatus();
 }
 
-// The journal is opened in a thread of the library. io_uring gives each submitting thread its own
+// Opens the journal in a thread of the library. io_uring gives each submitting thread its own
 // workers, which outlive the request and end with the thread. So the caller's thread, which may be
 // pinned, never gets any.
 absl::StatusOr<Begun> begin_session(WithRing made) {
@@ -373,8 +374,8 @@ absl::StatusOr<StartedSession> announce_bus(Begun begun) {
   if (is_described) {
     tell_monitors(session);
     options.on_step("remove-old-rings");
-    // Every other ring file of this bus: of the settled session, wherever an earlier start placed it
-    // (another --ring-dir), and of starts that were killed before they announced theirs.
+    // Remove all other ring files of this bus. The settled session may have used another
+    // --ring-dir. Starts that were killed before they announced their ring may have left theirs.
     status = session.left_rings.remove_all_but(session.ring->path(), session.settled.ring_path);
   }
   if (status.ok()) return session;
@@ -382,7 +383,7 @@ absl::StatusOr<StartedSession> announce_bus(Begun begun) {
   return status;
 }
 
-// Takes the next step unless the one before failed.
+// Takes the next step unless the previous one failed.
 template <typename Made, typename Next>
 absl::StatusOr<Next> operator|(absl::StatusOr<Made> made, absl::StatusOr<Next> (*step)(Made)) {
   if (!made.ok()) return made.status();
@@ -398,7 +399,7 @@ absl::StatusOr<StartedSession> start_session(PublisherSetUp options) {
 
 absl::Status remove_ring(RingFile& ring) {
   absl::Status removed = ring.unlink();
-  std::error_code stays;  // it is the bus's own directory, or another ring is in it
+  std::error_code stays;  // it is the bus directory itself, or contains another ring
   std::filesystem::remove(std::filesystem::path(ring.path()).parent_path(), stays);
   return removed;
 }

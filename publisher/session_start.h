@@ -1,9 +1,9 @@
-// From a bus directory to a session that is ready to publish.
+// Starts a session: the steps from a bus directory to a session that is ready to publish.
 //
-// Each step takes the result of the step before and returns a type of its own, so a wrong order does
-// not compile. The order is that of docs/explanation/durability.md. A publisher may be killed before or after
-// each step: the next start repeats what is needed. PublisherSetUp::on_step is called with each
-// step's name.
+// Each step takes the result of the previous step and returns its own type, so a wrong order does
+// not compile. The order is that of docs/explanation/durability.md. If a publisher is killed before
+// or after any step, the next start repeats the necessary steps. PublisherSetUp::on_step is called
+// with each step's name.
 //
 // Thread safety: one thread.
 #pragma once
@@ -35,21 +35,21 @@ namespace lapwing {
 // How the session before this one ended.
 struct PastSession {
   std::optional<SessionEnd> end;    // nullopt: there was none
-  Sequence last = 0;                // its newest sequence; 0: it has none, or there is no journal
-  std::uint32_t publisher_pid = 0;  // 0: not known
+  Sequence last = 0;                // its newest sequence; 0: no records, or no journal
+  std::uint32_t publisher_pid = 0;  // 0: unknown
 };
 
-// The directories are there.
+// The directories exist.
 struct Prepared {
   explicit Prepared(PublisherSetUp given)
       : options(std::make_unique<PublisherSetUp>(std::move(given))), places(*options) {}
   std::unique_ptr<const PublisherSetUp> options;
   BusPlaces places;
-  std::unique_ptr<Disk> bus_disk;  // of bus.json: keeps to the directory, wherever it is moved
+  std::unique_ptr<Disk> bus_disk;  // of bus.json: follows the directory if it is moved
   std::unique_ptr<Disk> disk;
 };
 
-// No other publisher is there, and none can start.
+// No other publisher is running, and none can start.
 struct Locked : Prepared {
   Locked(Prepared prepared, std::vector<ExclusiveLock> taken, LeftRings left)
       : Prepared(std::move(prepared)), locks(std::move(taken)), left_rings(std::move(left)) {}
@@ -58,7 +58,7 @@ struct Locked : Prepared {
   absl::StatusOr<BusDescription> last_described;  // bus.json of the last session
 };
 
-// The last session has ended, and it is decided what the new one continues.
+// The last session has ended, and the start has decided how the new one continues.
 struct SettledBus : Locked {
   explicit SettledBus(Locked locked) : Locked(std::move(locked)) {}
   SessionEntry begin{};                  // of the new session; also without a journal
@@ -70,14 +70,14 @@ struct SettledBus : Locked {
   std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
 };
 
-// The ring is allocated, and no other process has its path.
+// The ring is allocated, but no other process has its path.
 struct WithRing : SettledBus {
   WithRing(SettledBus bus, RingFile made)
       : SettledBus(std::move(bus)),
         ring(std::make_unique<RingFile>(std::move(made))),
         fill(*ring) {}
   std::unique_ptr<RingFile> ring;
-  RingFill fill;  // with a journal, the file thread does most of it
+  RingFill fill;  // with a journal, the file thread faults in most of it
 };
 
 // The journal is open, and `sessions` lists the session. Without a journal the pointers are null.
@@ -88,22 +88,22 @@ struct Begun : WithRing {
   std::unique_ptr<Archiver> archiver;
 };
 
-// bus.json names the ring. The publisher takes all of it over.
+// bus.json names the ring. The publisher takes over all of these parts.
 struct StartedSession : Begun {
   explicit StartedSession(Begun begun) : Begun(std::move(begun)) {}
-  std::string announcement;  // the file; empty: it could not be made
+  std::string announcement;  // path of the file; empty: it could not be created
 };
 
 // The step that settles the last session (settle_step.cc). The others are in session_start.cc.
 absl::StatusOr<SettledBus> settle_bus(Locked locked);
 
-// Every step up to, and not including, the control socket. The options are settled
-// (publisher_options.h).
-// Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
+// Runs every step up to, but not including, the control socket. The options must be settled
+// (publisher_options.h). Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument,
+// kRecordSize, kSystem.
 absl::StatusOr<StartedSession> start_session(PublisherSetUp options);
 
-// Removes the ring's name and, once it is empty, the directory that a start made for the rings of
-// this bus. The bus is still locked, so no other start is about to use that.
+// Removes the ring's name and, if it is empty, the directory that a start created for the rings of
+// this bus. The bus is still locked, so no other start is about to use the directory.
 absl::Status remove_ring(RingFile& ring);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// What a start does to names, modes and locks, and which paths it takes.
+// The names, modes and locks that a start creates, and the paths it accepts.
 #include "publisher/session_start.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 namespace lapwing {
 namespace {
 
-// Notes which directories were synced.
+// Records which directories were synced.
 class NotingDisk final : public PosixDisk {
  public:
   explicit NotingDisk(std::vector<std::string>& synced) : synced_(synced) {}
@@ -45,7 +45,7 @@ unsigned mode_of(const std::string& path) {
   return found.st_mode & 07777;
 }
 
-// A working directory that does not exist any more, for as long as it lives.
+// The working directory does not exist while an object of this class lives.
 class LostWorkingDirectory {
  public:
   LostWorkingDirectory() : before_(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -62,7 +62,7 @@ class LostWorkingDirectory {
   UniqueFd before_;
 };
 
-// No step of a start can be left out.
+// A start cannot omit a step.
 static_assert(!std::is_invocable_v<decltype(settle_bus), Prepared>);
 static_assert(!std::is_default_constructible_v<Locked>);
 static_assert(!std::is_constructible_v<SettledBus, Prepared>);
@@ -138,7 +138,7 @@ TEST_CASE(
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
   PublisherSetUp options = options_for(directory);
   options.make_queue = [] { return std::make_unique<PosixWriteQueue>(); };
-  // Not the one place that this user has in /dev/shm: other tests may be at it.
+  // Not this user's only directory in /dev/shm, because other tests may be using it.
   options.ring_directory = directory.file("rings");
   REQUIRE(mkdir(options.ring_directory.c_str(), 0700) == 0);
   REQUIRE(chown(options.ring_directory.c_str(), kTestUser, kTestGroup) == 0);
@@ -203,7 +203,7 @@ TEST_CASE("A path that does not fit into the Welcome is refused, not cut short")
 
 namespace {
 
-// What a start may fail at, one step after the other.
+// The possible failures of a start, one per step.
 struct Failure {
   const char* what;
   void (*cause)(PublisherSetUp& options);
@@ -222,7 +222,7 @@ void publish(const PublisherSetUp& options, std::size_t count) {
   REQUIRE(*open_publisher(options)->publish_batch(bytes_of(records_from(1, count))) == count);
 }
 
-// Whose workers may not run where they are to.
+// Its workers cannot run on the chosen processors.
 class UnplacedQueue final : public WriteQueue {
  public:
   std::string description() const override { return real_.description(); }
@@ -240,7 +240,7 @@ class UnplacedQueue final : public WriteQueue {
   PosixWriteQueue real_;
 };
 
-// Creates no file whose name holds `part`, as a full disk.
+// Cannot create files whose name contains `part`, like a full disk.
 class FullDisk final : public PosixDisk {
  public:
   explicit FullDisk(std::string part) : part_(std::move(part)) {}
@@ -255,7 +255,7 @@ class FullDisk final : public PosixDisk {
   std::string part_;
 };
 
-// Writes no entry of `sessions` from the given one on, as a disk that fails.
+// Cannot write entries of `sessions` from the given one on, like a failing disk.
 class FailingLogDisk final : public PosixDisk {
  public:
   explicit FailingLogDisk(std::uint64_t from) : from_(from) {}
@@ -369,16 +369,17 @@ TEST_CASE("The ring of a killed publisher stays until its session is settled, an
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
   REQUIRE(files_in(rings.path()) == 1);
-  // A capacity that memory has no room for is refused after the session is settled.
+  // A capacity that exceeds the memory is refused after the session is settled.
   PublisherSetUp failing = options;
   failing.capacity = kCapacityMax;
   CHECK_FALSE(closing(open_with_seams(failing)).ok());
-  // Without a journal its records are nowhere else.
+  // Without a journal, its records are only in the ring.
   CHECK(files_in(rings.path()) == (journal ? 0 : 1));
   CHECK(open_publisher(options)->first() == (journal ? 11 : 1));
 }
 
-// Another user has the first name while a publisher is killed, and gives it up before the next start.
+// Another user has the first name while a publisher is killed, and removes it before the next
+// start.
 TEST_CASE("A ring in a directory with a suffix is found after the first name becomes free") {
   if (geteuid() != 0) LAPWING_SKIP("taking a name as another user needs root");
   const TestUserLock lock;

@@ -33,9 +33,9 @@ PastSession past_of(const Locked& bus) {
   return past;
 }
 
-// Reads the last session's list, and marks it with this session before bus.json names it. So after a
-// kill at any moment, the next start finds that the list belongs to the session in bus.json. A list
-// that does not count is removed, so it is reported once.
+// Reads the last session's list, and marks it with this session before bus.json names the session.
+// So after a kill at any moment, the next start finds that the list belongs to the session in
+// bus.json. An invalid list is removed, so that it is reported only once.
 std::vector<SubscriberInfoFrame> read_expected(const SettledBus& bus, uid_t owner) {
   const std::string& directory = bus.options->directory;
   absl::StatusOr<Roster> roster = read_roster(*bus.bus_disk, directory);
@@ -55,7 +55,7 @@ std::vector<SubscriberInfoFrame> read_expected(const SettledBus& bus, uid_t owne
     if (marked.ok()) return expected;
     why = absl::StrCat(" cannot be written: ", marked.message());
   } else {
-    remove_roster(*bus.bus_disk, directory).IgnoreError();  // the message names it
+    remove_roster(*bus.bus_disk, directory).IgnoreError();  // the log entry names it
   }
   const std::string path = absl::StrCat(directory, "/", kRosterFileName);
   bus.options->log(
@@ -65,7 +65,7 @@ std::vector<SubscriberInfoFrame> read_expected(const SettledBus& bus, uid_t owne
   return expected;
 }
 
-// The newest record of a source; empty if retention removed it.
+// Reads the newest record of a source. Returns an empty record if retention removed it.
 absl::StatusOr<std::vector<std::byte>> read_record(Disk& disk, const std::string& journal_root,
                                                    const SourceProgress& source) {
   const auto reader = JournalReader::open(disk, journal_root, source.journal_id);
@@ -79,8 +79,8 @@ absl::StatusOr<std::vector<std::byte>> read_record(Disk& disk, const std::string
   return record;
 }
 
-// The source_offset of the session. It is decided before the session begins, so a source that is
-// refused leaves nothing behind.
+// Returns the source_offset of the session. Called before the session begins, so that a refused
+// source leaves nothing behind.
 absl::StatusOr<std::uint64_t> resume_source(const SettledBus& bus) {
   const PublisherSetUp& options = *bus.options;
   ResumePoint point;
@@ -105,8 +105,8 @@ absl::StatusOr<std::uint64_t> resume_source(const SettledBus& bus) {
   return point.offset + point.records;
 }
 
-// The description of the records in a journal that continues. Readers of the old records must be
-// right about the new ones (docs/reference/records.md).
+// Returns the description of the records in a continued journal. Readers of the old records must
+// also decode the new ones correctly (docs/reference/records.md).
 absl::StatusOr<Schema> continue_schema(const SettledBus& bus, std::uint64_t hash) {
   const std::optional<Schema>& given = bus.options->schema;
   if (given && given->hash() == hash) return *given;
@@ -128,7 +128,7 @@ absl::StatusOr<Schema> continue_schema(const SettledBus& bus, std::uint64_t hash
                                  why, "; use another bus directory, or move the old journal away"));
 }
 
-// A journal that continues keeps its records' schema and size, and its segments' size.
+// A continued journal keeps its schema, its record size and its segment size.
 absl::Status continue_journal(SettledBus& bus) {
   const PublisherSetUp& options = *bus.options;
   const std::optional<JournalGeometry>& geometry = bus.settled.geometry;
@@ -211,7 +211,7 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked) {
   begin.source_offset = options.source_offset;
   begin.metadata_hash = metadata_hash_of(options.metadata);
   set_schema(begin, {options.schema_name, options.schema ? options.schema->hash() : 0});
-  // Before anything is settled: that removes the ring of a killed publisher.
+  // Before anything is settled, because settling removes the ring of a killed publisher.
   bus.past = past_of(bus);
   bus.roster = {.sessions = {*session},
                 .directory_inode = directory->inode,

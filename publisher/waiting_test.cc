@@ -1,5 +1,5 @@
-// What a publisher's calls do while the disk stands still: they end at their deadline, by interrupt,
-// or are answered with misuse where they overlap.
+// A publisher's calls while the disk is stopped: they end at their deadline or by interrupt, and
+// overlapping calls return kMisuse.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds kHang{60};
 constexpr std::chrono::milliseconds kSoon{20};
 
-// A bus whose journal does nothing from open() on, until `hold` is false again.
+// A bus whose journal is blocked from open() on, until `hold` is false.
 struct StandingDisk {
   StandingDisk() {
     options.make_queue = [this] {
@@ -33,7 +33,7 @@ struct StandingDisk {
     publisher = open_publisher(options);
     hold = true;
   }
-  // Fills the ring: the next record has to wait for the journal.
+  // Fills the ring, so that the next record must wait for the journal.
   Sequence fill() {
     open();
     const Record record = record_of(1);
@@ -87,7 +87,7 @@ TEST_CASE("A call that overlaps one that waits is misuse, and publishes nothing"
   const ClosingPublisher& publisher = disk.publisher;
   std::thread other([&] {
     absl::Status flushed;
-    do {  // a publish below may be under way just now
+    do {  // a publish below may be running
       flushed = publisher->flush(kHang);
     } while (errc_of(flushed) == Errc::kMisuse);
     CHECK(flushed.ok());
@@ -113,7 +113,7 @@ TEST_CASE("A publish that waits for the journal publishes, whatever call is refu
   Result<Sequence> published;
   std::atomic<bool> waits = false;
   std::thread waiter([&] {
-    do {  // a flush below may be under way just now
+    do {  // a flush below may be running
       published = publisher->publish(record_of(head + 1), kHang);
     } while (!published.ok() && !waits);
   });
@@ -154,21 +154,21 @@ TEST_CASE("A destructor waits for no disk, and the session is closed all the sam
     disk.hold = true;
     REQUIRE(*publisher->publish(record_of(1)) == 1);
   }
-  CHECK(disk.hold);  // it came back while the disk stood still
+  CHECK(disk.hold);  // it returned while the disk was stopped
   disk.hold = false;
   const auto next = open_publisher(disk.options);
   CHECK(next->first() == 2);
   CHECK(next->last_session().how == Settlement::kContinued);
 }
 
-std::optional<Publisher> held_by_the_program;  // since before the library had any static
+std::optional<Publisher> held_by_the_program;  // constructed before the library's statics
 
 TEST_CASE("A program that ends closes the publishers that its statics hold") {
   if (kThreadSanitizer) LAPWING_SKIP("it ends a child with threads of its own");
   const bool outlives_the_librarys = GENERATE(false, true);
   TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
-  // What the threads own that close the sessions of other tests, nobody frees in the child.
+  // In the child, nothing frees the memory of threads that close sessions of other tests.
   wait_until_none_is_named("lapwing-closing");
   ChildProcess child([&] {
     absl::StatusOr<Publisher> opened = open_with_seams(options);

@@ -1,7 +1,7 @@
-// How a running bus is found on its machine: its publisher leaves a small file in its user's
-// directory of shared memory, /dev/shm/lapwing-UID or -UID-GID, called <hash of the bus directory>.bus.
-// A clean close removes it. That of a killed publisher stays: so the dead bus is still seen, until
-// its next publisher replaces the file or its directory is gone.
+// Announces a running bus on its machine. Its publisher writes a small file into its user's
+// directory of shared memory, /dev/shm/lapwing-UID or -UID-GID, named <hash of the bus
+// directory>.bus. A clean close removes the file. After a kill it remains, so the dead bus is still
+// visible until its next publisher replaces the file or its directory is removed.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -24,11 +24,12 @@ struct BusAnnouncement {
   std::uint32_t publisher_pid = 0;
   std::uint64_t started_wall_ns = 0;  // UTC
 
-  // One for each bus directory.
+  // Differs for each bus directory.
   std::string file_name() const;
-  // JSON, docs/reference/file-formats.md. Errors: kInvalidArgument (a path or name that is not UTF-8).
+  // JSON, docs/reference/file-formats.md. Errors: kInvalidArgument (a path or name that is not
+  // UTF-8).
   absl::StatusOr<std::string> text() const;
-  // Reads what text() gives. Errors: kDamaged.
+  // Parses the result of text(). Errors: kDamaged.
   static absl::StatusOr<BusAnnouncement> parse(const std::string& text);
 
   friend bool operator==(const BusAnnouncement&, const BusAnnouncement&) = default;

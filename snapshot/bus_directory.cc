@@ -75,8 +75,9 @@ absl::Status cannot_make(int sys_errno, const std::string& directory) {
                            absl::StrCat("cannot make the directory ", directory, advice));
 }
 
-// True if it was made, false if something is there already. With a group it gets its name last: a
-// directory that has its name and not yet its group could not be told from one that is not ours.
+// Returns true if it created the directory, false if the path exists already. With a group, the
+// directory gets its name last. Otherwise a directory that does not have its group yet could not be
+// distinguished from a foreign one.
 absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional<unsigned> group) {
   const std::string path =
       group ? absl::StrCat(directory, kNewDirectorySuffix, ::getpid()) : directory;
@@ -113,7 +114,8 @@ bool is_kept_by(DirectoryUse use, const std::string& name) {
          Id128::from_hex(name).has_value();
 }
 
-// Empty, but for what a new file system holds, or in use for this already.
+// Ok if the directory is empty, except for the content of a new file system, or is in use for this
+// already.
 absl::Status check_content(const std::string& directory, DirectoryUse use) {
   const auto names = PosixDisk().list(directory);
   if (!names.ok()) return names.status();
@@ -129,7 +131,7 @@ absl::Status check_content(const std::string& directory, DirectoryUse use) {
                                  ": name a directory that is empty or does not exist yet"));
 }
 
-// A path as bus.json has it: relative to the bus directory if it lies in it.
+// Returns a path as in bus.json: relative to the bus directory if it is inside it.
 std::string within_bus_directory(const std::string& directory, const std::string& path) {
   const std::string prefix = absl::StrCat(directory, "/");
   return path.starts_with(prefix) ? path.substr(prefix.size()) : path;
@@ -137,7 +139,7 @@ std::string within_bus_directory(const std::string& directory, const std::string
 
 std::string from_bus_directory(const std::string& directory, const std::string& path) {
   if (path.empty() || path.front() == '/') return path;
-  std::error_code error;  // a working directory that is gone: the path stays relative
+  std::error_code error;  // if the working directory was removed, the path stays relative
   const std::filesystem::path full = std::filesystem::path(directory) / path;
   const std::filesystem::path absolute = std::filesystem::absolute(full, error);
   return (error ? full : absolute).lexically_normal().string();
@@ -198,7 +200,7 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
       take(object, "record_bytes", bus.record_bytes) &&
       take(object, "slot_bytes", bus.slot_bytes) && take(object, "capacity", bus.capacity) &&
       take(object, "closed", bus.closed);
-  const bool is_described = !object.contains("description") ||  // releases before 0.2 have none
+  const bool is_described = !object.contains("description") ||  // not before release 0.2
                             take(object, "description", bus.description);
   const bool has_stamps = !object.contains("restamped") || take(object, "restamped", bus.restamped);
   if (!complete || !is_described || !has_stamps)

@@ -1,4 +1,5 @@
-// Members of a JSON object that must be there and of a type: `take` fills `out`, or returns false.
+// Reads required members of a JSON object: `take` sets `out`, or returns false if the member is
+// missing or has another type.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -86,7 +86,7 @@ ProcessState process_state_of(const SubscriberInfoFrame& subscriber,
       .pid = subscriber.pid, .start_ticks = subscriber.process_start, .namespaces = namespaces});
 }
 
-// Those of the owner and root come first, then those that have been missing for longest.
+// Keeps those of the owner and root first, then those that have been missing the longest.
 std::vector<SubscriberInfoFrame> without_crowds(std::vector<SubscriberInfoFrame> subscribers,
                                                 uid_t owner) {
   const auto rank = [&](const SubscriberInfoFrame& one) {
@@ -120,7 +120,7 @@ std::string Roster::text() const {
       {"boot_id", boot_id.hex()},          {"pid_namespace", namespaces.pid},
       {"time_namespace", namespaces.time}, {"closed", closed},
       {"subscribers", std::move(list)}};
-  // A name is what a peer sent.
+  // Peers choose their names, which may be invalid UTF-8.
   return object.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,11 +1,11 @@
-// roster.json: who is attached to a bus. The next publisher reads it, and so knows which subscribers
-// have to return after a kill.
+// roster.json: the subscribers that are attached to a bus. The next publisher reads it to determine
+// which subscribers should return after a kill.
 //
-// A list counts only if the bus's last session wrote it, in this directory. A list is ignored if a
+// A list is valid only if the bus's last session wrote it, in this directory. It is ignored if a
 // release without rosters has run since then, or if it was copied with its bus.
 //
-// The file is replaced as a whole and not synced: it survives a kill. After a power cut it may be
-// the version before, or damaged; a damaged file counts as none.
+// The file is replaced as a whole and not synced, so it survives a kill. After a power cut it may
+// be the previous version, or damaged; a damaged file is ignored.
 //
 // Thread safety: values and free functions; one writer.
 #pragma once
@@ -29,21 +29,21 @@ inline constexpr char kRosterFileName[] = "roster.json";
 inline constexpr std::size_t kRosterBytesMax = 2 * 1024 * 1024;
 
 struct Roster {
-  // The session that wrote the list. The next session is added when it starts, and stays the second
-  // one until it writes a list of its own.
+  // The session that wrote the list. The next session is added when it starts, and is the second
+  // one until it writes its own list.
   std::vector<Id128> sessions;
   std::uint64_t directory_inode = 0;
   Id128 boot_id;
   ProcessNamespaces namespaces;  // in which the pids are valid
   bool closed = false;           // the session was closed by its publisher
-  // Attached or missing, without observers and those that have no name.
+  // Attached or missing, without observers and without subscribers that have no name.
   std::vector<SubscriberInfoFrame> subscribers;
 
-  // Whether it is the list of that session of the bus in that directory.
+  // Whether it is the list of that session of the bus in the directory with that inode.
   bool is_of(const Id128& session, std::uint64_t inode) const;
   // JSON, docs/reference/file-formats.md.
   std::string text() const;
-  // Reads what text() returns. Errors: kDamaged.
+  // Parses the result of text(). Errors: kDamaged.
   static absl::StatusOr<Roster> parse(const std::string& text);
 };
 
@@ -53,22 +53,22 @@ absl::StatusOr<Roster> read_roster(Disk& disk, const std::string& directory);
 absl::Status write_roster(Disk& disk, const std::string& directory, const Roster& roster);
 absl::Status remove_roster(Disk& disk, const std::string& directory);
 
-// Whether an attached subscriber belongs in the list. Observers do not, nor do subscribers without a
-// name, because they cannot be told apart.
+// Whether an attached subscriber belongs in the list. Observers do not, and neither do subscribers
+// without a name, because they cannot be distinguished.
 bool is_expected_back(const SubscriberInfoFrame& subscriber);
 
-// The subscribers that stay in the list after a close at `head`. A subscriber that followed until the
-// end may have ended its work with the bus. So only these stay: those that were missing already,
-// those whose process is stopped, and those that were behind and had not reported for
-// kSilentAtCloseNs.
+// Returns the subscribers that stay in the list after a close at `head`. A subscriber that followed
+// until the end may have finished its work with the bus. So only these stay: those that were
+// missing already, those whose process is stopped, and those that were behind and had not reported
+// for kSilentAtCloseNs.
 inline constexpr std::uint64_t kSilentAtCloseNs = 3'000'000'000;
 std::vector<SubscriberInfoFrame> left_by_close(const std::vector<SubscriberInfoFrame>& subscribers,
                                                Sequence head, const ProcessNamespaces& namespaces);
 
-// The subscribers that a new session has to expect: of another user than the owner and root at most
-// kExpectedOfOtherMax, and all together at most kMissingMax. After a close without those whose
-// process has ended since, unless they were missing before. Pids of another boot or pid namespace
-// are marked as not known.
+// Returns the subscribers that a new session should expect: at most kExpectedOfOtherMax of each
+// user other than the owner and root, and at most kMissingMax in total. After a close, it omits
+// those whose process has ended since, unless they were missing before. Pids of another boot or pid
+// namespace are marked as unknown.
 inline constexpr std::size_t kExpectedOfOtherMax = 64;
 std::vector<SubscriberInfoFrame> expected_by(const Roster& roster, const Id128& boot_id,
                                              uid_t owner);

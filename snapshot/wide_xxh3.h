@@ -1,7 +1,7 @@
-// XXH3 with the widest vectors that the processor at hand has, chosen at run time: three times the
-// baseline's speed where much is summed. Include this in place of <xxhash.h>.
+// XXH3 with the widest vectors of the processor, chosen at run time. It has three times the speed
+// of the baseline for large amounts of data. Include this instead of <xxhash.h>.
 //
-// Thread safety: as xxhash.h.
+// Thread safety: that of xxhash.h.
 #pragma once
 
 #include <xxhash.h>

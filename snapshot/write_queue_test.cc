@@ -1,4 +1,4 @@
-// The same archiver over both write queues, on a real disk.
+// The same archiver with both write queues, on a real disk.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kWaitNs = 5'000'000;
 
-// io_uring or nothing: containers may refuse it.
+// Returns an io_uring queue, or nullptr, because containers may refuse io_uring.
 std::unique_ptr<UringWriteQueue> uring_or_nothing(std::span<const int> held = {}) {
   auto queue = UringWriteQueue::create(held);
   if (queue.ok()) return *std::move(queue);
@@ -34,8 +34,7 @@ std::string file_bytes(const std::filesystem::path& path) {
 }
 
 // Publishes in uneven batches with flushes in between, closes, and returns every file of the
-// journal.
-// `.idx` holds when syncs came, which is the one thing that differs.
+// journal. `.idx` is excluded, because it contains the times of the syncs, which differ.
 std::map<std::string, std::string> archive_with(WriteQueue& queue, bool register_memory) {
   const TemporaryDirectory directory;
   PosixDisk disk;
@@ -82,7 +81,7 @@ TEST_CASE("POSIX and io_uring, direct and registered, write the same journal") {
     REQUIRE(files.size() == expected.size());
     for (auto& [name, bytes] : files) {
       INFO(name);
-      // Headers carry the time of their session's begin.
+      // Headers contain the time at which their session began.
       const std::size_t from = name.ends_with(".jnl") ? kSegmentHeaderBytes : 0;
       CHECK(bytes.substr(from) == expected.at(name).substr(from));
     }
@@ -128,8 +127,7 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring lives") {
   const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   CHECK(::flock(other, LOCK_EX | LOCK_NB) != 0);
   queue.reset();
-  // The kernel ends an io_uring in the background: this waits for the lock, however long that
-  // takes.
+  // The kernel ends an io_uring in the background. This waits for the lock as long as that takes.
   CHECK(::flock(other, LOCK_EX) == 0);
   ::close(other);
 }

@@ -1,8 +1,9 @@
-// The ages of every Nth record that a subscriber delivers, by their time of publishing: the field that
-// is marked so, or the one that a publisher says it restamps.
+// Measures the age of every Nth record that a subscriber delivers. The time of publishing is the
+// field that is marked as such, or the field that the publisher restamps.
 //
-// Chosen are the first record after each attachment, and then each time the first whose sequence is
-// at least N beyond the last one chosen. So a caller need not count, only compare with due().
+// It chooses the first record after each attachment, and then each time the first record whose
+// sequence is at least N above that of the last chosen one. So a caller need not count: it compares
+// sequences with due().
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,11 +28,12 @@ class AgeMeter {
  public:
   static constexpr Sequence kNothingDue = std::numeric_limits<Sequence>::max();
 
-  // 0: none.
+  // 0: measures no record.
   explicit AgeMeter(std::uint32_t every) : every_(every) {}
 
-  // What comes from now on are these records, numbered anew or not. Where they are restamped and no
-  // field is marked, ages begin at `session_first`: sessions before it need not have restamped theirs.
+  // These records follow from now on, whether or not their sequences start again at 1. If they are
+  // restamped and no field is marked, ages begin at `session_first`: earlier sessions may not have
+  // restamped their records.
   void attach(const RecordIdentity& records, Sequence session_first) {
     due_ = kNothingDue;
     if (every_ == 0 || records.description == nullptr) return;
@@ -45,10 +47,10 @@ class AgeMeter {
     if (!ages_) ages_.emplace();
   }
 
-  // The first record from here on is chosen.
+  // The first record with this sequence or a later one is chosen.
   Sequence due() const { return due_; }
 
-  // Records first, first + 1, …, end to end in `rows`, are delivered at `now_ns` UTC.
+  // Records first, first + 1, … are delivered at `now_ns` UTC. `rows` contains them, end to end.
   void measure(Sequence first, std::span<const std::byte> rows, std::uint64_t now_ns) {
     if (due_ == kNothingDue) return;
     const Sequence end = first + rows.size() / record_bytes_;
@@ -59,7 +61,7 @@ class AgeMeter {
     }
   }
 
-  // Nothing: no records with a time of publishing were to be measured so far.
+  // nullopt while no records with a time of publishing have been attached.
   const std::optional<Ages>& ages() const { return ages_; }
 
  private:

@@ -37,7 +37,7 @@ AgeMeter meter_of(std::uint32_t every) {
   return meter;
 }
 
-// Record n is n squared nanoseconds old, so a sum says which ones are in it.
+// Record n is n squared nanoseconds old, so a sum shows which records it includes.
 void deliver(AgeMeter& meter, Sequence first, std::size_t count) {
   std::vector<Timed> rows(count);
   for (std::size_t i = 0; i < count; ++i) {

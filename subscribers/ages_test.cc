@@ -1,5 +1,5 @@
-// A subscriber that measures how old its records are: which ones it measures, in every way to read,
-// and that it misses nothing else by that.
+// A subscriber that measures how old its records are: which records it measures in every way to
+// read, and that the measuring makes it miss nothing else.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <optional>
@@ -45,8 +45,8 @@ SubscriberOptions measuring(const TestBus& bus, std::uint32_t every) {
   return options;
 }
 
-// The bytes of a bus's records are as good as random, their times of publishing as well: some are
-// long ago, and most in the future.
+// The bytes of a bus's records are practically random, and so are their times of publishing. Some
+// are long ago, and most are in the future.
 void check_measured(const Subscriber& subscriber, const TestBus& bus,
                     const std::vector<Sequence>& chosen) {
   std::uint64_t past = 0;
@@ -60,7 +60,7 @@ void check_measured(const Subscriber& subscriber, const TestBus& bus,
   CHECK(ages->unstamped == 0);
 }
 
-// first, first + every … last.
+// The sequences first, first + every … last.
 std::vector<Sequence> every_nth(Sequence first, std::uint64_t every, Sequence last) {
   std::vector<Sequence> chosen;
   for (Sequence n = first; n <= last; n += every) chosen.push_back(n);
@@ -69,7 +69,7 @@ std::vector<Sequence> every_nth(Sequence first, std::uint64_t every, Sequence la
 
 enum class Way { kTake, kTakeBytes, kWait, kRead, kInTurn };
 
-// Reads in one way, or in all of them in turn, until record `last` has come.
+// Reads in one way, or in all of them in turn, until record `last` was read.
 class Reading {
  public:
   Reading(TestBus& bus, Subscriber& subscriber, Way way)
@@ -120,7 +120,7 @@ TEST_CASE("Every Nth record is measured, in whatever way it is read") {
   TestBus bus;
   describe(bus, timed());
   bus.start();
-  bus.publish(1500);  // the first of them are in the journal alone
+  bus.publish(1500);  // the first of them are only in the journal
   bus.archive(1500);
   Subscriber subscriber = open_subscriber(measuring(bus, every));
   Reading reading(bus, subscriber, way);

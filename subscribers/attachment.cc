@@ -48,8 +48,8 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   const absl::StatusOr<BusDescription> bus = read_bus_description(bus_directory);
   absl::StatusOr<Schema> description =
       attachment.find_description(label.hash, bus.ok() ? bus->description : "");
-  // The publisher wrote bus.json before it listened: where it is gone, or another session's, this
-  // one is about to end, or its directory is being moved.
+  // The publisher wrote bus.json before it listened. If the file is missing or belongs to another
+  // session, the session that answered is about to end, or its directory is being moved.
   const bool is_moving = label.hash != 0 && (!bus.ok() || bus->session_id != header.session_id);
   if (errc_of(description.status()) == Errc::kDamaged && is_moving) {
     return make_error(Errc::kNotFound,
@@ -62,8 +62,8 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   return attachment;
 }
 
-// From bus.json, or else from the journal. Errors: kNotFound: the bus has none; kDamaged,
-// kUnsupported.
+// Reads the description from bus.json, or else from the journal. Errors: kNotFound: the bus has no
+// description; kDamaged, kUnsupported.
 absl::StatusOr<Schema> Attachment::find_description(std::uint64_t hash,
                                                     const std::string& bus_text) {
   if (hash == 0) return make_error(Errc::kNotFound, "the records are not described");
@@ -92,8 +92,8 @@ absl::StatusOr<Attachment> Attachment::without_place(const std::string& bus_dire
   return attachment;
 }
 
-// What bus.json describes. `needs_ring`: also where the journal has all; there may be none all the
-// same.
+// Attaches to the session that bus.json describes. `needs_ring`: map the ring even if the journal
+// has all records. The ring may still be missing.
 absl::StatusOr<Attachment> Attachment::described(const std::string& bus_directory,
                                                  const BusDescription& bus, bool needs_ring) {
   Attachment attachment;
@@ -153,7 +153,7 @@ absl::StatusOr<Attachment> Attachment::to_discarded(const Attachment& newest,
   return attachment;
 }
 
-// From the most trusted source that is left: the session log, the ring, then bus.json itself.
+// Uses the most trusted source that exists: the session log, then the ring, then bus.json itself.
 std::uint64_t Attachment::described_hash(const BusDescription& bus) const {
   if (journal_ != nullptr) return journal_->sessions().find(session_id_)->begin.schema_hash;
   if (map_ != nullptr) return map_->header().schema_hash;
@@ -186,14 +186,14 @@ absl::Status Attachment::open_journal(const std::string& root) {
   return absl::OkStatus();
 }
 
-// A session with an end needs no ring: what the ring holds beyond it was cut. Only a journal that
-// failed ends before its session does.
+// A session whose end is recorded needs no ring: records that the ring holds beyond the end were
+// cut. The exception is a failed journal, which ends before its session does.
 bool Attachment::journal_has_all() const {
   const SessionRecord* const session = journal_->sessions().find(session_id_);
   return session != nullptr && session->end && session->end->how != SessionEnd::kFailed;
 }
 
-// A ring file that was written under another boot is no evidence: memory does not survive one.
+// A ring file from an earlier boot proves nothing, because memory does not survive a boot.
 absl::Status Attachment::map_remaining_ring(const std::string& bus_directory,
                                             const BusDescription& bus) {
   const absl::StatusOr<OpenRing> ring = open_described_ring(bus_directory, bus);
@@ -206,7 +206,7 @@ absl::Status Attachment::map_remaining_ring(const std::string& bus_directory,
   if (map->header().boot_id != *boot || map->header().session_id != session_id_) {
     return absl::OkStatus();
   }
-  // Records are copied out in the ring's size, into places of the description's.
+  // Records are copied with the ring's record size into buffers that are sized by bus.json.
   if (map->header().record_bytes != records_.record_bytes) {
     return make_error(
         Errc::kDamaged,
@@ -257,7 +257,7 @@ void Attachment::take_place(ControlClient control) {
 void Attachment::hang_up() {
   has_publisher_ = false;
   control_.reset();
-  // The next attachment reads again what cannot be read now, and reports it.
+  // The next attachment repeats a read that fails now, and reports the error.
   if (journal_) journal_->refresh().IgnoreError();
 }
 

@@ -1,13 +1,13 @@
-// One session of a bus as a subscriber holds it: the socket to its publisher, its ring, its
+// One session of a bus as a subscriber holds it: the socket to its publisher, its ring and its
 // journal. Or a discarded journal, which has no publisher and no ring.
 //
-// Any of the three may be missing: a bus may keep no journal; what a dead publisher left is read
-// without a socket, and without a ring where its file is gone; a publisher that has too many clients
-// already is followed without a socket.
+// Any of the three may be missing. A bus may have no journal. The files of a dead publisher are
+// read without a socket, and without a ring if its file no longer exists. If the publisher has no
+// free client slot, its session is read without a socket.
 //
-// Thread safety: one thread. Owns the socket, the files and a share of the mapping; dropping it
-// closes everything. It is moved into its place and never assigned over: member by member, the disk
-// would go before the journal that borrows it.
+// Thread safety: one thread. Owns the socket, the files and a share of the mapping; the destructor
+// closes everything. It can be moved but not assigned, because memberwise assignment would destroy
+// the disk before the journal that borrows it.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +35,17 @@ namespace lapwing {
 
 class Attachment {
  public:
-  // The session of a publisher that has said Welcome. Errors: those of RingMap::attach (kNotFound:
-  // the ring file has lost its name) and of JournalReader::open.
+  // Attaches to the session of a publisher that has sent Welcome. Errors: those of RingMap::attach
+  // (kNotFound: the ring file is no longer linked) and of JournalReader::open.
   static absl::StatusOr<Attachment> to_publisher(ControlClient control,
                                                  const std::string& bus_directory);
-  // The session of a publisher that lives and has no place for another client, as bus.json describes
-  // it. `why`: what the publisher said. Errors: kNotFound: the ring has lost its name, or is of
-  // another session; those of RingMap::attach and of JournalReader::open.
+  // Attaches to the session that bus.json describes, whose publisher lives but has no slot for
+  // another client. `why`: the publisher's answer. Errors: kNotFound: the ring file is no longer
+  // linked, or belongs to another session; those of RingMap::attach and of JournalReader::open.
   static absl::StatusOr<Attachment> without_place(const std::string& bus_directory,
                                                   const BusDescription& bus, std::string why);
-  // What a publisher that does not answer has left. Errors: kNoBus if that is neither ring nor
-  // journal.
+  // Attaches to the files of a publisher that does not answer. Errors: kNoBus: there is neither a
+  // ring nor a journal.
   static absl::StatusOr<Attachment> to_remains(const std::string& bus_directory,
                                                const BusDescription& bus);
   // Attaches to the files of a journal that `sessions` lists before that of `newest`, up to the end
@@ -59,54 +59,53 @@ class Attachment {
   const Id128& session_id() const { return session_id_; }
   Sequence session_first() const { return session_first_; }
   const Id128& journal_id() const { return journal_id_; }
-  // The publisher has begun another journal, which `sessions` lists after this one.
+  // The publisher has started another journal, which `sessions` lists after this one.
   bool is_discarded() const { return is_discarded_; }
   // `sessions` lists a journal before this one.
   bool follows_journal() const { return follows_journal_; }
   // The journals that `sessions` lists, oldest first, up to this one; empty without a journal.
   std::vector<ListedJournal> journals() const;
-  // Whether files of one of them still hold records. Errors: of the disk.
+  // Whether files of this journal still hold records. Errors: those of the disk.
   absl::StatusOr<bool> holds_records(const ListedJournal& journal) const;
   const RecordIdentity& records() const { return records_; }
   const std::string& schema() const { return records_.schema; }
   std::uint32_t record_bytes() const { return records_.record_bytes; }
 
-  // Whether a publisher had this session when it was attached, and was not hung up since.
+  // Whether a publisher had this session when it was attached, and hang_up() was not called since.
   bool has_publisher() const { return has_publisher_; }
   ControlClient* control() { return control_ ? &*control_ : nullptr; }
   const ControlClient* control() const { return control_ ? &*control_ : nullptr; }
-  // There is a place now, on a socket of this session.
+  // Takes over the connection of a client slot that the publisher has assigned after all.
   void take_place(ControlClient control);
-  // Why there is a publisher and no socket; empty if there is a socket or no publisher. The reason
-  // is reported once: the next call returns an empty text.
+  // Why there is a publisher but no socket; empty if there is a socket or no publisher. The reason
+  // is returned once: the next call returns an empty text.
   std::string take_why_no_place() { return std::exchange(why_no_place_, {}); }
-  // Null if the ring file is gone. Parking and the descriptor's helper thread keep a share of the
-  // map.
+  // Null if the ring file no longer exists. A parked wait and the helper thread of the descriptor
+  // keep a share of the map.
   const RingReader* ring() const { return ring_ ? &*ring_ : nullptr; }
   const std::shared_ptr<const RingMap>& map() const { return map_; }
   JournalReader* journal() const { return journal_.get(); }
 
-  // The publisher is gone, or not wanted any more: closes the socket, and looks up in the session
-  // log how the session has ended.
+  // Call it when the publisher is gone or no longer needed. Closes the socket, and reads from the
+  // session log how the session ended.
   void hang_up();
 
-  // How far the journal may be trusted now: page 1 of the ring, or what the files alone prove.
+  // How far the journal is reliable now: from page 1 of the ring, or what the files alone prove.
   JournalBounds bounds() const;
-  // True while the journal's `archived` can still move.
+  // True while the journal's `archived` can still advance.
   bool archiving() const;
-  // The newest published sequence: head, or without a publisher the end of what it left.
+  // The newest published sequence: head, or without a publisher the last record that it left.
   Sequence newest() const;
-  // The newest whose slot in the ring is ready. In the middle of a batch, or after a kill, it is
-  // beyond head. There is a ring.
+  // The newest record whose slot in the ring is ready. In the middle of a batch, or after a kill,
+  // it is above head. Requires a ring.
   Sequence newest_ready() const;
-  // True once the ring says that the session was closed cleanly, or the session log as it was last
-  // looked at.
+  // True if the ring, or the session log as it was last read, records a clean close of the session.
   bool closed() const;
   bool ring_closed() const;
   // Age of the publisher's last heartbeat (bus/heartbeat_watch.h); 0 without a publisher.
   std::uint64_t heartbeat_age_ns(std::uint64_t now_ns);
 
-  // The sessions of this journal, at least this one.
+  // The sessions of this journal, at least the attached one.
   std::vector<SessionLeg> sessions() const;
 
  private:
@@ -121,7 +120,7 @@ class Attachment {
 
   Id128 session_id_;
   Id128 journal_id_;
-  Sequence session_first_ = 1;  // where there is no journal
+  Sequence session_first_ = 1;  // if there is no journal
   RecordIdentity records_;
   bool has_publisher_ = false;
   bool is_discarded_ = false;
@@ -129,12 +128,12 @@ class Attachment {
   std::optional<ControlClient> control_;
   std::string why_no_place_;
   std::shared_ptr<const RingMap> map_;
-  std::optional<HeartbeatWatch> heartbeat_;  // of the map's publisher, from the first question on
+  std::optional<HeartbeatWatch> heartbeat_;  // of the map's publisher; set by heartbeat_age_ns()
   std::optional<RingReader> ring_;
-  std::unique_ptr<PosixDisk> disk_;  // before the journal: it borrows it
+  std::unique_ptr<PosixDisk> disk_;  // declared before the journal, which borrows it
   std::unique_ptr<JournalReader> journal_;
   std::string journal_root_;
-  JournalBounds settled_;  // where there is no ring
+  JournalBounds settled_;  // used if there is no ring
 };
 
 }  // namespace lapwing

@@ -1,6 +1,7 @@
-// What existed when a subscriber joined: up to H, the newest record then, which the publisher makes
-// durable; it answers with F, how far everything is. Once all of it is delivered, the subscriber has
-// caught up. Steps 1, 2 and 5 of docs/explanation/joining.md.
+// The records that existed when a subscriber joined, up to H, the newest record at that time. The
+// publisher makes them durable and answers with F, the sequence up to which everything is durable.
+// The subscriber has caught up when all of them are delivered. See steps 1, 2 and 5 of
+// docs/explanation/joining.md.
 //
 // Thread safety: one thread.
 #pragma once
@@ -22,35 +23,36 @@ class Backlog {
  public:
   explicit Backlog(const SubscriberOptions& options);
 
-  // The newest record is H; that is F, too, until a flush says more.
+  // Sets H, and also F until a flush returns a higher one.
   void begin(Sequence newest) { joined_at_ = last_ = newest; }
   Sequence joined_at() const { return joined_at_; }
 
-  // Asks for everything up to H to be durable. Errors: as for ControlClient::begin_flush; a
-  // publisher that is gone shows in flushed().
+  // Requests that everything up to H be made durable. Errors: as for ControlClient::begin_flush. If
+  // the publisher is gone, flushed() returns that error.
   absl::Status ask(ControlClient& control, std::uint64_t now_ns);
-  // Whether the answer is there; that the journal has failed is one. Errors: kPublisherGone, where
-  // everything up to H is in what it left; kTimedOut; kProtocol.
+  // Whether the answer has arrived; a failed journal is an answer. Errors: kPublisherGone:
+  // everything up to H is in the files and the ring that it left; kTimedOut; kProtocol.
   absl::StatusOr<bool> flushed(ControlClient& control, std::uint64_t now_ns);
-  // There is a publisher, and no socket to ask it by.
+  // There is a publisher, but no socket to send it a request.
   void cannot_ask(Sequence durable, JournalCondition journal);
   std::uint64_t flush_ends_ns() const { return flush_ends_ns_; }
-  // Why it is not durable, in words; empty if it is.
+  // The reason why the backlog is not durable; empty if it is.
   const std::string& not_durable() const { return not_durable_; }
 
-  // A state as of that sequence is delivered: what it holds belongs to it.
+  // A state as of that sequence is delivered, so the backlog includes all records of the state.
   void extend(Sequence as_of) { last_ = std::max(last_, as_of); }
-  // Another history has begun and this is its newest record. Nobody catches up twice.
+  // Another history has begun, and `newest` is its newest record. A subscriber catches up only
+  // once.
   void restart(Sequence newest) { last_ = newest; }
   // A discarded journal is read first; its end is not the end of the backlog.
   void put_off() { last_ = kSequenceMax; }
 
-  // Its last record.
+  // The last record of the backlog.
   Sequence last() const { return last_; }
   bool caught_up() const { return caught_up_; }
-  // Before this record the subscriber has caught up; kNeverSequence once it has.
+  // The subscriber has caught up before it delivers this record; kNeverSequence after that.
   Sequence next_due() const { return caught_up_ ? kNeverSequence : last_ + 1; }
-  // True once: when `next` has reached next_due().
+  // Returns true once: when `next` has reached next_due().
   bool step(Sequence next) {
     if (next < next_due()) return false;
     caught_up_ = true;

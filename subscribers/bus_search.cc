@@ -23,8 +23,8 @@ BusSearch::BusSearch(const SubscriberOptions& options)
 
 void BusSearch::start(LeftSession left) {
   stop();
-  // bus.json may call a session closed of which the journal does not say so, because it had failed
-  // before: who has looked at that once need not look again.
+  // bus.json may record a close that the journal lacks because it had failed before. A session that
+  // was read on such evidence is not taken again.
   known_closed_ = left.closed || (left.id == known_ && known_closed_);
   known_ = left.id;
   left_ = std::move(left);
@@ -75,7 +75,7 @@ BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
   absl::StatusOr<ControlClient> client = ControlClient::begin(client_options_);
   const Errc code = errc_of(client.status());
   const bool absent = code == Errc::kNoBus || code == Errc::kPublisherGone;
-  if (!absent) remains_ = Id128{};  // somebody listens: nothing is known to be left by the dead
+  if (!absent) remains_ = Id128{};  // a process listens, so no dead publisher is known
   if (client.ok()) {
     greeting_ = *std::move(client);
     return greet(now_ns);
@@ -91,7 +91,7 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   if (!welcomed.ok()) {
     if (greeting_->is_full()) return follow_without_place(welcomed.status(), now_ns);
     if (Found absent = nobody(welcomed.status()); !absent.ok()) return absent;
-    // It died while it was greeted: what it left is found as if it had died a moment before.
+    // The publisher died during the greeting. Its files are found as if it had died just before.
     return look_at_remains(now_ns);
   }
   if (!*welcomed) {
@@ -110,14 +110,14 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   return std::optional<Attachment>(*std::move(attachment));
 }
 
-// Ring and journal are there to be read all the same.
+// The ring and the journal can be read without a client slot.
 BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
                                                  std::uint64_t now_ns) {
   stop();
   next_step_ns_ = now_ns + kRefusedIntervalNs;
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
   if (!bus.ok()) return nobody(bus.status());
-  if (bus->closed) return look_at_remains(now_ns);  // it has ended since it refused
+  if (bus->closed) return look_at_remains(now_ns);  // the session has ended since the refusal
   absl::StatusOr<Attachment> attachment =
       Attachment::without_place(directory_, *bus,
                                 absl::StrCat("it follows ring and journal without a connection, "
@@ -129,7 +129,7 @@ BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
   return std::optional<Attachment>(*std::move(attachment));
 }
 
-// Whoever is not there, or not there any more, is looked for again; all else is final.
+// Keeps searching if the publisher is not there, or no longer. All other errors are final.
 BusSearch::Found BusSearch::nobody(absl::Status reason) {
   stop();
   const Errc code = errc_of(reason);

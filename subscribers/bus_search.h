@@ -1,18 +1,18 @@
-// Looks for a session to attach to, a step at a time: a publisher that answers, or what one has
-// left.
+// Searches for a session to attach to, one step at a time: a publisher that answers, or the files
+// of one that ended.
 //
 //   looking   every kSearchIntervalNs: connect and send Hello; no answer: read bus.json
 //   greeting  Hello is sent, Welcome is awaited, at most until the greeting's deadline
 //
-// What a dead session left is taken at once if bus.json says that it was closed, otherwise after
-// kRemainsGraceNs without an answer: a publisher that is just starting announces its session a
-// moment before it opens the socket. A session that was read to its end is not taken a second time,
-// unless it was closed since: then it had not ended.
+// If bus.json records a clean close, the files of an ended session are taken at once. Otherwise
+// they are taken after kRemainsGraceNs without an answer, because a starting publisher writes its
+// session to bus.json a moment before it opens the socket. A session that was read to its end is
+// not taken again, unless it was closed since: then it had not ended when it was read.
 //
-// The search is given up `reattach` after its first step, but not while something was found and
-// the next steps show what it is.
+// The search ends `reattach` after its first step, unless something was found and the next steps
+// must still identify it.
 //
-// Thread safety: one thread. Owns the socket until the attachment does.
+// Thread safety: one thread. Owns the socket until the attachment takes it.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +31,19 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
-// Where a publisher refuses, and what it describes cannot be followed: each refusal is counted and logged.
+// Interval if a publisher refuses and the bus cannot be followed as bus.json describes it. The
+// publisher counts and logs each refusal.
 inline constexpr std::uint64_t kRefusedIntervalNs = 1'000'000'000;
 inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
 inline constexpr std::uint64_t kUndecidedNsMax = 2 * kRemainsGraceNs;
 
 // The session that was read last.
 struct LeftSession {
-  Id128 id;                     // zero: it may be taken again, if it is found closed
-  bool closed = false;          // its end was a close
-  std::string how = {};         // it ended, in words
-  Sequence next = kNoSequence;  // the subscriber goes on with this one
-  // The last sequence, if the end is reported only once the session does not answer again.
+  Id128 id;                     // zero: the session may be taken again
+  bool closed = false;          // it was closed cleanly
+  std::string how = {};         // how it ended, as text
+  Sequence next = kNoSequence;  // the subscriber continues with this sequence
+  // The last sequence. Set if its end is reported only after the session does not answer again.
   std::optional<Sequence> unreported = {};
 };
 
@@ -50,23 +51,24 @@ class BusSearch {
  public:
   explicit BusSearch(const SubscriberOptions& options);
 
-  // Begins to look for what comes after a session, from the next step on. The first search needs
-  // none.
+  // Starts the search for the session after `left`, from the next step. The first search does not
+  // need this call.
   void start(LeftSession left);
-  // Closes what is open.
+  // Closes the open connection.
   void stop();
 
-  // One step; never blocks. The session, if one was found; nothing if not yet. Errors are final: no
-  // permission, another ABI, a refusal, damage, kTimedOut for a publisher that accepts and says
-  // nothing; where one was left, that is kPublisherGone.
+  // Runs one step; never blocks. Returns the session that was found, or nullopt if none was found
+  // yet. Errors are final: no permission, another ABI, a refusal, damage, and kTimedOut if a
+  // publisher accepts and sends nothing (kPublisherGone if a session was left).
   absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns);
 
   // The last attempt found no publisher, or lost the one that it had found.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
-  // After a step: ok, or why the search is given up: kNoBus; kPublisherGone where one was left.
+  // After a step: ok, or the reason why the search ends: kNoBus, or kPublisherGone if a session was
+  // left.
   absl::Status given_up(std::uint64_t now_ns) const;
   const ClientOptions& client_options() const { return client_options_; }
-  // How the session ended that was left last, in words.
+  // How the session that was left last ended, as text.
   std::string left() const { return left_ ? left_->how : ""; }
   // The unreported end of that session. The next call returns nullopt.
   std::optional<Sequence> take_unreported() {
@@ -94,16 +96,16 @@ class BusSearch {
   const std::uint64_t reattach_ns_;
   const std::uint64_t flush_timeout_ns_;
   ClientOptions client_options_;
-  std::optional<std::uint64_t> ends_ns_;  // from the first step on
+  std::optional<std::uint64_t> ends_ns_;  // set by the first step
   std::uint64_t next_step_ns_ = 0;
   std::uint64_t greeting_ends_ns_ = 0;
   std::optional<ControlClient> greeting_;
   absl::Status unanswered_;
-  std::optional<LeftSession> left_;     // none: it is the first search
+  std::optional<LeftSession> left_;     // nullopt: this is the first search
   Id128 known_;                         // session that was read to its end …
-  bool known_closed_ = false;           // … and it was a close
-  Id128 remains_;                       // session in bus.json without a publisher that answers …
-  std::uint64_t remains_since_ns_ = 0;  // … since then
+  bool known_closed_ = false;           // … and whether it was closed
+  Id128 remains_;                       // session in bus.json whose publisher does not answer …
+  std::uint64_t remains_since_ns_ = 0;  // … since this time
 };
 
 }  // namespace lapwing

@@ -20,15 +20,15 @@ CatchUp::Read lost(Sequence last, GapCause cause, std::string detail) {
   return {.outcome = Outcome::kHole, .last = last, .cause = cause, .detail = std::move(detail)};
 }
 
-// Record `next` is beyond `archived`, so its slot cannot have been overwritten: unless the journal
-// has failed, or `archived` has passed it meanwhile, where this has no answer.
+// Record `next` is above `archived`, so its slot cannot have been overwritten, unless the journal
+// has failed or `archived` has passed it meanwhile. In the latter case, this returns nullopt.
 std::optional<CatchUp::Read> from_ring(const Attachment& attachment, Sequence next,
                                        std::span<std::byte> out, bool ended, Sequence& seen_head) {
   const std::uint64_t room = out.size() / attachment.record_bytes();
   const auto [records, read] = attachment.ring()->read_run(next, out.data(), room, seen_head);
   if (records > 0) return gave(records);
   if (read.outcome == RingRead::kEmpty) return CatchUp::Read{.outcome = Outcome::kInRing};
-  // Loaded after the stamp: what let the slot be overwritten is seen here.
+  // Loaded after the stamp, so it includes the change that allowed the slot to be overwritten.
   if (next <= attachment.bounds().archived) return std::nullopt;
   if (!ended && attachment.archiving()) return CatchUp::Read{.outcome = Outcome::kNothing};
   if (read.outcome == RingRead::kCorrupt) {
@@ -82,8 +82,8 @@ absl::StatusOr<CatchUp::Read> CatchUp::from_journal(const Attachment& attachment
   return Read{.outcome = Outcome::kNothing};
 }
 
-// The journal says that it does not hold next … hole.gap_last. The ring still may, unless that
-// range never existed.
+// The journal does not contain next … hole.gap_last. The ring may still have these records, unless
+// the range never existed.
 CatchUp::Read CatchUp::in_hole(const Attachment& attachment, const JournalRun& hole, Sequence next,
                                std::span<std::byte> out) {
   if (hole.cause == GapCause::kVoid) return lost(hole.gap_last, hole.cause, "");
@@ -106,8 +106,8 @@ CatchUp::Read CatchUp::in_hole(const Attachment& attachment, const JournalRun& h
                            hole.gap_last + 1));
 }
 
-// Whether to ask again for a file that is missing rather than to report its records as lost. Time
-// runs from the first of several that are missing in a row.
+// Whether to retry a missing file instead of reporting its records as lost. The time runs from the
+// first of several consecutive missing files.
 bool CatchUp::may_come_back(const JournalRun& hole) {
   const std::uint64_t now = monotonic_ns();
   if (!missing_) missing_ = MissingFiles{now, now};

@@ -1,10 +1,10 @@
-// Where a subscriber that is behind the ring finds its next record: in the journal up to `archived`,
-// beyond it in the ring.
+// Finds the next record of a subscriber that is behind the ring: in the journal up to `archived`,
+// and in the ring above it.
 //
-// A record at or below `archived` is in the journal; one beyond it cannot be overwritten in the
+// A record at or below `archived` is in the journal, and one above it cannot be overwritten in the
 // ring. So the next record is always in one of the two, whatever the publisher does meanwhile,
-// unless the journal has a hole. What is missing is then looked for in the ring, and a file that is
-// not there is asked for again for a while, before a hole is reported.
+// unless the journal has a hole. Before it reports a hole, CatchUp searches the ring, and retries a
+// missing file for a while.
 //
 // Thread safety: one thread. Borrows the attachment for each read.
 #pragma once
@@ -26,11 +26,11 @@ namespace lapwing {
 class CatchUp {
  public:
   enum class Outcome {
-    kRecords,  // `records` of them were copied
+    kRecords,  // `records` records were copied
     kNothing,  // not yet
-    kInRing,   // the ring gives it, with half its slots to spare, or will: continue there
-    kHole,     // neither place has the records up to `last`, nor will
-    kAtEnd,    // everything was read of a session that has no ring any more
+    kInRing,   // the ring has it with half of its slots to spare, or will get it: continue there
+    kHole,     // neither journal nor ring has the records up to `last`, or will get them
+    kAtEnd,    // all records of a session without a ring were read
   };
   struct Read {
     Outcome outcome = Outcome::kNothing;
@@ -40,26 +40,26 @@ class CatchUp {
     std::string detail = {};  // why it is missing; empty for a void
   };
 
-  // A file of the journal that is missing is asked for again for `missing_file_grace`.
+  // Retries a missing journal file for `missing_file_grace`.
   explicit CatchUp(std::chrono::nanoseconds missing_file_grace);
 
-  // Another session is read.
+  // Prepares for the records of another session.
   void start() {
     keep_to_journal_below(kNoSequence);
     missing_.reset();
   }
-  // The ring was lapped and holds nothing below this any more.
+  // The ring was lapped and no longer holds records below `ring_floor`.
   void keep_to_journal_below(Sequence ring_floor) {
     ring_floor_ = ring_floor;
     waits_ = false;
   }
 
-  // Record `next` and those behind it, as many as are there and fit into `out`, which has room for
-  // one. `ended`: the publisher will archive no more. `seen_head`: as in RingReader::read_run.
-  // Errors: those of JournalReader::read.
+  // Copies record `next` and those after it, as many as exist and fit into `out`, which has room
+  // for at least one. `ended`: the publisher archives no more records. `seen_head`: as in
+  // RingReader::read_run. Errors: those of JournalReader::read.
   absl::StatusOr<Read> read(const Attachment& attachment, Sequence next, std::span<std::byte> out,
                             bool ended, Sequence& seen_head);
-  // The last read gave nothing yet: to ask again at once would give nothing either.
+  // The last read returned nothing, and an immediate retry would return nothing either.
   bool waits() const { return waits_; }
 
  private:
@@ -71,10 +71,10 @@ class CatchUp {
                std::span<std::byte> out);
   bool may_come_back(const JournalRun& hole);
 
-  // Files of the journal that are not there, one after the other, and nothing was read since.
+  // Missing journal files, one after another, with no record read in between.
   struct MissingFiles {
     std::uint64_t since_ns = 0;
-    std::uint64_t retry_ns = 0;  // when they are asked for again
+    std::uint64_t retry_ns = 0;  // when to try them again
   };
 
   const std::uint64_t missing_file_grace_ns_;

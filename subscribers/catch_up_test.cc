@@ -1,4 +1,4 @@
-// Where the next record comes from, for each place that it can be in. The machine on top of it is
+// The source of the next record, for each location that it can be in. The machine that uses it is
 // tested in splice_test.cc and missing_files_test.cc.
 #include "subscribers/catch_up.h"
 
@@ -12,9 +12,9 @@ namespace {
 
 using Outcome = CatchUp::Outcome;
 
-constexpr std::uint64_t kForEver = 1'000'000'000'000;  // no test waits for it to pass
+constexpr std::uint64_t kForEver = 1'000'000'000'000;  // longer than any test runs
 
-// 1,024 slots; what has left the ring is archived, and more only by bus.archive().
+// 1,024 slots. Records that have left the ring are archived; bus.archive() archives more.
 struct Behind : AttachedBus {
   explicit Behind(std::uint64_t published, std::uint64_t grace_ns = 0)
       : AttachedBus(published), catch_up(std::chrono::nanoseconds(grace_ns)) {}

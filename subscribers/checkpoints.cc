@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// Reads what others would map.
+// Reads files that PosixDisk maps.
 class CopyingDisk final : public PosixDisk {
  public:
   std::optional<Pages> map_finished(FileHandle) override { return std::nullopt; }
@@ -30,14 +30,14 @@ std::unique_ptr<Disk> make_disk(bool copy) {
   return std::make_unique<PosixDisk>();
 }
 
-// Whose checkpoints are asked for, where they are, and what is held against them.
+// The fold, the directory of its checkpoints, and the checks that make a checkpoint unusable.
 struct CheckpointPlace {
   std::shared_ptr<const Fold> fold;
   std::string directory;
   CheckpointJudge judge;
 };
 
-// Every file that a user opens is opened here, after a check of its owner.
+// Callers open files only in the directory that this returns, after a check of its owner.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   if (absl::Status valid = check_fold_choice(options.fold, options.own_fold); !valid.ok()) {
     return valid;

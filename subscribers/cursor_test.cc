@@ -1,5 +1,5 @@
-// A cursor as a program uses it: who may have it, what a commit says, and where a subscriber goes
-// on. What is in the file is in cursor_file_test.cc.
+// A cursor as a program uses it: who may open it, the contents of a commit, and where a subscriber
+// continues. cursor_file_test.cc tests the file itself.
 #include "lapwing/cursor.h"
 
 #include <sys/wait.h>
@@ -97,7 +97,7 @@ TEST_CASE("A subscriber that resumes gets the record after the last commit, once
     Trace trace(bus, bus.options(Start::resume(cursor, Start::oldest())));
     REQUIRE(trace.until_record(5));
     REQUIRE(cursor.commit(trace.subscriber, {.bytes = 50}).ok());
-    REQUIRE(trace.until_record(9));  // and is not committed
+    REQUIRE(trace.until_record(9));  // not committed
   }
   Cursor cursor = place.open();
   CHECK(cursor.position()->sequence == 5);

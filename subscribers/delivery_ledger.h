@@ -1,6 +1,6 @@
-// What a subscriber has delivered, counted from the sequences themselves, so that a mistake of the
-// state machine would show here and not hide: at the moment they are handed out, or in one run what
-// was taken on the read path.
+// Counts what a subscriber has delivered. It counts from the sequences themselves, so that a
+// mistake of the state machine shows here. Records are counted when they are handed out. Records
+// that were taken on the read path are counted in one run.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,7 +18,7 @@ class DeliveryLedger {
  public:
   const SubscriberCounters& counters() const { return counters_; }
 
-  // Records first … first + count - 1 are handed out; count is not 0.
+  // Counts records first … first + count - 1 as handed out; count is not 0.
   void take(Sequence first, std::uint64_t count) {
     if (first != expected_) [[unlikely]] {
       judge(first, count);
@@ -34,12 +34,12 @@ class DeliveryLedger {
     if (first <= fill_through_) counters_.filled += std::min(count, fill_through_ - first + 1);
   }
 
-  // Of the records that were taken last, so many are of other instruments, and are not handed out.
+  // `count` of the records that were taken last are of other instruments, and are not handed out.
   void filter_out(std::uint64_t count) {
     counters_.records -= count;
     counters_.filtered += count;
   }
-  // Handed out or not.
+  // Includes records that were not handed out.
   std::uint64_t taken() const { return counters_.records + counters_.filtered; }
 
   // A gap was reported. Its records will be read from the journal …
@@ -52,10 +52,10 @@ class DeliveryLedger {
     ++counters_.gaps;
     counters_.lost += gap.count();
   }
-  // … or end the subscriber, which could resume before them.
+  // … or end the subscriber, which can be resumed before them.
   void gap_stopped_at() { ++counters_.gaps; }
 
-  // A state as of `as_of` was loaded, and has what the records from `first` on did.
+  // A state as of `as_of` was loaded, which replaces the records from `first` on.
   void covered_by_state(Sequence first, Sequence as_of) {
     counters_.in_state += as_of - first + 1;
     if (expected_ == kNoSequence) {
@@ -65,10 +65,10 @@ class DeliveryLedger {
     }
   }
 
-  // A range that nothing can give was reported.
+  // A range was reported that no source has.
   void lost(const Gap& gap) { counters_.lost += gap.count(); }
 
-  // An entry of the state that was joined from is handed out.
+  // Counts a state entry as handed out.
   void take_state() { ++counters_.state; }
 
   void session_seen() { ++counters_.sessions; }
@@ -79,7 +79,7 @@ class DeliveryLedger {
   // The last sequence of this history that the subscriber holds; kNoSequence if it has none.
   Sequence held() const { return expected_ == kNoSequence ? resumed_after_ : expected_ - 1; }
 
-  // Another history begins: its sequences say nothing about those before.
+  // Another history begins. Its sequences are unrelated to the earlier ones.
   void restart() {
     expected_ = kNoSequence;
     resumed_after_ = kNoSequence;
@@ -87,7 +87,7 @@ class DeliveryLedger {
   }
 
  private:
-  // The sequence does not follow the last one: the first of a history, a jump over a gap, or a
+  // The sequence does not follow the last one: it is the first of a history, after a gap, or a
   // fault.
   void judge(Sequence first, std::uint64_t count) {
     if (expected_ == kNoSequence) {
@@ -101,7 +101,7 @@ class DeliveryLedger {
     counters_.out_of_order += again - (repeats_last ? 1 : 0);
   }
 
-  Sequence expected_ = kNoSequence;  // what follows the last record; none: a history begins
+  Sequence expected_ = kNoSequence;  // the next sequence; kNoSequence: a history begins
   SubscriberCounters counters_;
   Sequence resumed_after_ = kNoSequence;
   Sequence fill_through_ = kNoSequence;  // last sequence of the gap that is being filled

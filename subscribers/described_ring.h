@@ -1,4 +1,5 @@
-// The ring that bus.json speaks of, if it is this bus's: what its path says is a claim.
+// Opens the ring that bus.json names, if it belongs to this bus. The path in bus.json is not
+// trusted.
 //
 // Thread safety: free function.
 #pragma once
@@ -11,8 +12,8 @@
 
 namespace lapwing {
 
-// Errors: kNotFound if there is no such file, if no ring is called so, or if it belongs to another
-// directory, of which this one is a copy; those of OpenRing::open.
+// Errors: kNotFound, those of OpenRing::open. kNotFound: the file does not exist, the name is not
+// that of a ring, or the ring belongs to another directory, of which this one is a copy.
 absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
                                              const BusDescription& bus);
 

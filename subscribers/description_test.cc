@@ -1,5 +1,5 @@
-// What a subscriber makes of the description of a bus's records: finds it, holds it against what it
-// expects, and does not believe one that cannot be.
+// How a subscriber uses the description of a bus's records: it finds the description, compares it
+// with the expected one, and rejects an impossible one.
 #include <memory>
 #include <string>
 
@@ -24,7 +24,7 @@ SubscriberOptions expecting(const TestBus& bus, Schema schema) {
   return options;
 }
 
-// Where a subscriber with these options ends.
+// The status with which a subscriber with these options ends.
 absl::Status end_of(TestBus& bus, SubscriberOptions options) {
   Trace trace(bus, std::move(options));
   REQUIRE(trace.until(Came::kEnd));
@@ -169,7 +169,7 @@ TEST_CASE("The journal has the description where bus.json has lost it") {
     const absl::Status ended = end_of(bus, expecting(bus, schema_of<Signal>()));
     CHECK(errc_of(ended) == Errc::kDamaged);
     CHECK(says(ended, "bus.json"));
-    // Whoever expects nothing reads on, and is told.
+    // A subscriber that expects nothing continues to read, and the event has a note.
     Trace trace(bus, bus.options(Start::oldest()));
     REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.subscriber.schema() == nullptr);

@@ -1,4 +1,4 @@
-// The subscriber on a bus that began another journal after one had failed: discarded journals are
+// The subscriber on a bus that began another journal after one had failed. Discarded journals are
 // read to their end, then the next one follows.
 #include <poll.h>
 
@@ -16,14 +16,14 @@ namespace {
 constexpr Sequence kDurable = 1500;
 constexpr Sequence kHead = 2500;
 
-// Of the journals that TestBus begins, by their numbers.
+// The id of a journal that TestBus begins, by its number.
 Id128 journal_of(int number) {
   return number == 1 ? JournalFixture::journal_id()
                      : fixture_id(static_cast<std::uint8_t>(200 + number));
 }
 
-// The journal fails after 1,500 records, and its publisher continues to 2,500. Whether the files
-// tell that, in the end.
+// The journal fails after 1,500 records, and its publisher continues to 2,500. Returns whether the
+// files contain that number in the end.
 void publish_and_fail(TestBus& bus) {
   bus.publish(kDurable);
   bus.archive(kDurable);
@@ -132,7 +132,7 @@ TEST_CASE("A position that is stored at any event of a discarded journal repeats
   Lines lines;
   while (lines.empty() || lines.back() != "caught-up 20") {
     Trace trace(bus, stored ? bus.options(Start::after(*stored)) : bus.options());
-    // Up to the next event that is not the first session.
+    // Reads up to the next event that is not the first session.
     do {
       const Result<Item> item = trace.step();
       if (item->event != nullptr && !item->event->is_first_session) break;
@@ -198,7 +198,7 @@ TEST_CASE("A subscriber that missed a whole session of a failed journal gets tha
   bus.kill();
   REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.recover();
-  bus.begin_session();  // without a socket: nobody finds it
+  bus.begin_session();  // without a socket: no client finds it
   bus.publish(50);
   bus.archive(140);
   bus.fail_journal();

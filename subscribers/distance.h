@@ -1,6 +1,6 @@
-// How far a reader of batches lets a busy publisher get ahead before it looks again: taking each
-// line while it is written slows both of them down, and nothing can be prefetched from a writer that
-// is just in front (docs/explanation/adr/0012-reading-in-runs.md).
+// How far a reader of batches lets a busy publisher get ahead before it polls again. Reading each
+// cache line while it is written slows both down, and nothing can be prefetched directly behind the
+// writer (docs/explanation/adr/0012-reading-in-runs.md).
 //
 // Thread safety: owned by one thread.
 #pragma once
@@ -15,7 +15,7 @@ namespace lapwing {
 
 class Distance {
  public:
-  // A read took `records` one after the other, and found the next one missing or not.
+  // A read took `records` consecutive records. `found_end`: the next one did not exist yet.
   void on_read(std::uint64_t records, bool found_end) {
     run_ += records;
     if (found_end) [[unlikely]] {
@@ -25,22 +25,22 @@ class Distance {
     }
   }
 
-  // Whether the last read ended a run at the newest record: the batch ends there.
+  // Whether the last read ended a run at the newest record. The batch ends there.
   bool is_due() const { return due_; }
   // Pauses if it is due.
   void keep() {
     if (std::exchange(due_, false)) [[unlikely]]
       fall_behind(pauses_);
   }
-  // Time has passed: the next read need not pause.
+  // Pauses if a pause is due.
   void time_has_passed() { due_ = false; }
 
-  // The next keep() makes these.
+  // The number of pauses that the next keep() makes.
   std::uint64_t pauses() const { return due_ ? pauses_ : 0; }
 
-  // 7 us, and 40 KiB of slots of 64 bytes at a hundred million records a second.
+  // 256 pauses take 7 us: 40 KiB of 64-byte slots at a hundred million records a second.
   static constexpr std::uint64_t kPausesMax = 256;
-  // What a pause of 27 ns brings at 74 million records a second: somebody publishes flat out.
+  // 2 records in a pause of 27 ns are 74 million records a second: a publisher at full speed.
   static constexpr std::uint64_t kBusyRecordsPerPause = 2;
 
  private:
@@ -50,7 +50,7 @@ class Distance {
   }
 
   std::uint64_t run_ = 0;     // records since a read last found the end
-  std::uint64_t pauses_ = 0;  // after the last run; 0: that was no run
+  std::uint64_t pauses_ = 0;  // after the last run; 0: it was too short for a pause
   bool due_ = false;
 };
 

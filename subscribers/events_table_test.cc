@@ -1,5 +1,5 @@
-// Compares the tables of docs/reference/events.md with the items that a subscriber delivers, for each
-// start and each policy.
+// Compares the tables of docs/reference/events.md with the items that a subscriber delivers, for
+// each start and each policy.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -86,7 +86,7 @@ void begin_next_session(Setting& setting, Trace& trace) {
   REQUIRE(trace.until_record(setting.bus.head()));
 }
 
-// Until the subscriber has seen that this session is over, then `next`.
+// Runs until the subscriber has detected the end of this session, then calls `next`.
 void end_session(Setting& setting, Trace& trace, const std::function<void(TestBus&)>& next) {
   setting.bus.kill();
   REQUIRE(trace.until(EventKind::kPublisherGone));
@@ -159,7 +159,7 @@ std::string items_of(const Happening& happening, const NamedStart& start, OnGap 
 
 using Row = std::array<std::string, 3>;  // start, policy, items
 
-// What does not depend on the policy is one row for each start.
+// If the items do not depend on the policy, a start has one row.
 std::vector<Row> rows_of(const Happening& happening) {
   std::vector<Row> rows;
   for (const NamedStart& start : starts(std::make_shared<TestFold>())) {

@@ -1,5 +1,6 @@
-// The subscriber on a bus whose journal has failed while live goes on: the session log says at once
-// that the session's journal ended, the ring and the socket that the session lives.
+// The subscriber on a bus whose journal has failed while publishing continues. The session log
+// shows at once that the session's journal ended. The ring and the socket show that the session
+// lives.
 #include <catch2/catch.hpp>
 
 #include "lapwing/error.h"
@@ -10,10 +11,10 @@ namespace lapwing {
 namespace {
 
 constexpr Sequence kDurableThen = 1500;
-constexpr Sequence kArchived = 1800;  // written, and not known to have survived
+constexpr Sequence kArchived = 1800;  // written, but not known to have survived
 constexpr Sequence kHeadThen = 2500;
 
-// A living session whose journal has failed.
+// A running session whose journal has failed.
 TestBus& start_failed(TestBus& bus) {
   bus.start();
   bus.publish(2000);
@@ -48,7 +49,7 @@ TEST_CASE("An oldest start that is lapped at its first record loses nothing of w
   bus.start();
   bus.fail_journal();
   bus.publish(5000);
-  bus.publish_without_head(1);  // into the slot of the oldest
+  bus.publish_without_head(1);  // into the slot of the oldest record
   Trace trace(bus, bus.options());
   REQUIRE(trace.until_record(5001));
   CHECK(trace.lines == Lines{"4105..5000", "caught-up 5000", "5001..5001"});
@@ -158,7 +159,7 @@ TEST_CASE("What the failed journal and the ring both lack is lost to whoever joi
 }
 
 TEST_CASE("After a failed journal the next session is another history, told once") {
-  const bool attached = GENERATE(true, false);  // or joined only after the kill
+  const bool attached = GENERATE(true, false);  // or it joins only after the kill
   TestBus bus;
   start_failed(bus);
   std::optional<Trace> trace;
@@ -217,7 +218,7 @@ TEST_CASE("A session that was closed after its journal had failed is closed to w
   REQUIRE(there.until(EventKind::kClosed));
   CHECK(there.lines == Lines{"1..2500", "caught-up 2500", "2501..2505", "closed 2505"});
 
-  // The journal alone is left, and does not say that this was all.
+  // Only the journal is left, and it does not show that the session was complete.
   Trace late(bus, bus.options());
   REQUIRE(late.until(EventKind::kPublisherGone));
   CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500"});

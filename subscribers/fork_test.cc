@@ -1,5 +1,5 @@
-// What a child that a subscriber's process forks has of what reads a bus: nothing that would live
-// on, and nothing that reads what is not mapped.
+// A forked child keeps nothing of its parent's readers that would outlive them, and nothing that
+// reads unmapped memory.
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -29,7 +29,7 @@ bool is_forked(const absl::Status& status) {
          status.message().find("open another one here") != absl::string_view::npos;
 }
 
-// The line of the first call that a child does not find forked; 0 if there is none.
+// The line of the first call that does not return kForked in a child; 0 if there is none.
 int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
   Record record{};
   std::vector<std::byte> rows(10 * sizeof record);

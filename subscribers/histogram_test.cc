@@ -68,7 +68,7 @@ TEST_CASE("What is below all buckets and above them is counted, and the largest 
   Coarse ages;
   ages.add(0);
   ages.add(5);
-  CHECK(ages.percentile(0.5) == 5);  // of 63 that the bucket is for
+  CHECK(ages.percentile(0.5) == 5);  // the bucket extends to 63
   ages.add(std::uint64_t{1} << 40, 3);
   CHECK(ages.counts().front() == 2);
   CHECK(ages.counts().back() == 3);

@@ -1,5 +1,5 @@
-// Positions that were stored and are continued, and histories that are not the one they are of. The
-// bus is driven step by step by the test.
+// Stored positions that are continued, and positions that belong to another history. The test
+// drives the bus step by step.
 #include <catch2/catch.hpp>
 
 #include "lapwing/subscriber.h"
@@ -9,7 +9,7 @@ namespace lapwing {
 namespace {
 
 TEST_CASE("A stored position counts as held when a power cut takes it") {
-  const bool exactly = GENERATE(true, false);  // the void ends with what it holds, or later
+  const bool exactly = GENERATE(true, false);  // the void ends with the held record, or later
   TestBus bus(true, exactly ? 64 : 128);
   bus.start();
   bus.publish(64);
@@ -95,7 +95,7 @@ TEST_CASE("A stored position that head does not count yet is continued") {
 
 TEST_CASE("A journal that was put back to before what was read is another history") {
   const Sequence published =
-      GENERATE(Sequence{50}, Sequence{200});  // in its place: less than was read, or more
+      GENERATE(Sequence{50}, Sequence{200});  // published instead: less than was read, or more
   CaughtUp joined(100);
   auto& [bus, trace] = joined;
   bus.kill();
@@ -140,7 +140,7 @@ TEST_CASE("A reset that a batch meets with the end of the session before it is t
     REQUIRE(monotonic_ns() < deadline_ns);
   };
   while (bus.server->subscriber_count() == 0) take_batch();
-  for (int i = 0; i < 100; ++i) take_batch();  // takes the Welcome, too
+  for (int i = 0; i < 100; ++i) take_batch();  // also takes the Welcome
   CHECK(came(trace.step()) == EventKind::kPublisherGone);
   CHECK(trace.says("ended without a close after sequence 10"));
   CHECK(trace.subscriber.position().sequence == 10);
@@ -159,7 +159,7 @@ TEST_CASE("A position stored before a reset is of the session that was read, and
   bus.kill();
   bus.put_back(50);
   bus.start();
-  bus.publish(100);  // up to 150: the new session has a record 100, too
+  bus.publish(100);  // up to 150: the new session also has a record 100
   std::vector<std::byte> record(56);
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
   StoredPosition stored;

@@ -22,7 +22,7 @@ absl::StatusOr<Attachment> attach(const std::string& directory) {
   return Attachment::to_remains(directory, *bus);
 }
 
-// `newest`, or the discarded journal of that id.
+// Attaches to the journal of that id: that of `newest`, or a discarded one.
 absl::StatusOr<Attachment> attach_to(Attachment newest, const Id128& journal_id) {
   if (newest.journal_id() == journal_id) return newest;
   for (const ListedJournal& journal : newest.journals()) {
@@ -51,7 +51,7 @@ struct History::State {
   absl::Status go_on();
 
   std::string directory;
-  std::optional<Id128> journal_id;  // from open() on
+  std::optional<Id128> journal_id;  // set by open()
   std::optional<Attachment> attachment;
   absl::Status status;
   ForkWatch fork{"history"};
@@ -68,8 +68,8 @@ absl::Status History::State::open() {
   return absl::OkStatus();
 }
 
-// Nothing more is there. A session that has ended may have been followed by another one, and one
-// that was settled by now has an end.
+// Called when all records were read. Attaches again if another session may have followed, or if the
+// end of a dead session may have been settled since.
 absl::Status History::State::go_on() {
   if (attachment->is_discarded()) return absl::OkStatus();
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory);

@@ -23,8 +23,8 @@ History open_history(const TestBus& bus) {
   return *std::move(opened);
 }
 
-// Every record from `next` on that is there, compared with what was published; the sequence after
-// it.
+// Reads every available record from `next` on and compares it with the published one. Returns the
+// sequence after the last one.
 Sequence read_all(const TestBus& bus, History& history, Sequence next) {
   std::vector<std::byte> rows(100 * 56);
   for (;;) {
@@ -158,7 +158,7 @@ TEST_CASE("History refuses what is no sequence, and memory that holds no record"
   CHECK(small->row_bytes == 56);
 }
 
-// A bus whose first segments are finished, and how many records one has.
+// A bus whose first segments are finished, and the number of records in a segment.
 struct FinishedBus : TestBus {
   FinishedBus() {
     start();

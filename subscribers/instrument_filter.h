@@ -1,13 +1,13 @@
-// Which records are of chosen instruments: SubscriberOptions::instruments, and --instrument of the
-// commands.
+// Selects the records of chosen instruments, for SubscriberOptions::instruments and for
+// --instrument of the commands.
 //
 // An instrument is chosen by its number, as id:5930, or by a symbol. The metadata of the record's
 // session (snapshot/dbn/session_metadata.h) maps a symbol to numbers (lapwing/symbols.h); the
 // record's time decides which of them applies. A text of digits is a symbol. The instrument of a
 // record is its field instrument_id, or else the first unsigned number of its key.
 //
-// The symbols' numbers are found once for each day that the records' times are on, which allocates;
-// otherwise a record costs two loads and a search in a sorted list.
+// The numbers of the symbols are looked up once for each day of the records' times, which
+// allocates. Otherwise a record costs two loads and a search in a sorted list.
 //
 // Thread safety: one thread.
 #pragma once
@@ -47,21 +47,21 @@ class InstrumentFilter {
   absl::Status begin(const std::string& bus_directory, const Schema* description,
                      const Id128& session_id);
 
-  // `record` has the size of its description; another one does not match.
+  // `record` has the size of its description; a record of another size does not match.
   bool matches(std::span<const std::byte> record);
-  // Of something that is not a record: an order book.
+  // The same for something that is not a record, such as an order book.
   bool matches(std::uint64_t instrument_id, std::uint64_t utc_ns);
-  // An entry of a fold, by the record that it begins with. One that begins with none matches, and
-  // so does what the fold `orders` says of the whole bus.
+  // Matches an entry of a fold by the record that it begins with. An entry without such a record
+  // matches, and so does an entry of the fold `orders` about the whole bus.
   bool matches_entry(const FoldShape& shape, std::span<const std::byte> entry);
 
-  // How many of these records, laid end to end, come before the first that does not match, or
-  // before the first that does.
+  // The number of these records, laid end to end, before the first one that does not match, or
+  // before the first one that does.
   std::size_t count_chosen(std::span<const std::byte> records);
   std::size_t count_others(std::span<const std::byte> records);
 
  private:
-  // What is chosen on a day since 1970, ascending.
+  // The chosen numbers on a day since 1970, ascending.
   struct Day {
     std::uint64_t day = std::numeric_limits<std::uint64_t>::max();
     std::vector<std::uint64_t> chosen = {};
@@ -77,19 +77,19 @@ class InstrumentFilter {
 
   std::string option_;
   std::vector<std::uint64_t> numbers_;
-  std::vector<std::string> names_;  // that are symbols
+  std::vector<std::string> names_;  // symbols
 
-  // Of the records that come now.
+  // For the current records.
   std::size_t record_bytes_ = 0;  // 0: nothing matches
-  Field field_;                   // the instrument's
+  Field field_;                   // of the instrument
   RecordClock clock_;
   std::optional<SessionMetadata> metadata_;
-  Symbols symbols_;  // the names' alone
+  Symbols symbols_;  // only those of names_
   std::array<Day, kDaysKept> days_;
-  std::size_t now_ = 0;  // of days_: the last record's
+  std::size_t now_ = 0;  // index in days_ of the last record's day
 };
 
-// What SubscriberOptions::instruments may be. Errors: kInvalidArgument, kLimit.
+// Checks SubscriberOptions::instruments. Errors: kInvalidArgument, kLimit.
 absl::Status check_instruments(const std::vector<std::string>& instruments);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// Which records are of chosen instruments, by the description and the feed's metadata alone.
+// Selects the records of chosen instruments by the description and the feed's metadata only.
 #include "subscribers/instrument_filter.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ std::vector<std::byte> signal(std::uint32_t instrument, std::uint64_t ts_recv = 
   return {bytes.begin(), bytes.end()};
 }
 
-// A filter of records of that description on a bus of its own.
+// A filter for records of that description, on its own bus.
 struct Filter {
   Filter(std::vector<std::string> instruments, const Schema& description,
          std::vector<dbn::SymbolMapping> mappings = {})
@@ -53,7 +53,7 @@ TEST_CASE("A record is chosen by a number in its field instrument_id, or else in
   Filter of_orders({"id:7"}, known_schema("dbn.mbo").value());
   REQUIRE(of_orders.begun.ok());
   dbn::MboMsg order = test_record(dbn::Action::kAdd, 1, dbn::Side::kBid, 100, 1);
-  order.hd.publisher_id = 5;  // a key, too, and before the instrument
+  order.hd.publisher_id = 5;  // also a key, before the instrument
   CHECK(of_orders.filter.matches(std::as_bytes(std::span(&order, 1))));
   order.hd.instrument_id = 5;
   order.hd.publisher_id = 7;
@@ -93,11 +93,11 @@ TEST_CASE("A symbol is the instrument that it stands for at the record's own tim
     CHECK_FALSE(filter.filter.matches(signal(1, kJan1 + kDay)));
     CHECK(filter.filter.matches(signal(2, kJan1 + kDay)));
   }
-  for (std::uint64_t day = 2; day < 20; ++day) {  // more than are kept
+  for (std::uint64_t day = 2; day < 20; ++day) {  // more days than are kept
     CHECK(filter.filter.matches(signal(2, kJan1 + day * kDay)));
   }
   CHECK(filter.filter.matches(signal(1, kJan1)));
-  // A record without a time is of the mapping that began last.
+  // A record without a time uses the newest mapping.
   CHECK(filter.filter.matches(signal(2, dbn::kUndefTimestamp)));
   CHECK_FALSE(filter.filter.matches(signal(1, 0)));
 }
@@ -108,7 +108,7 @@ TEST_CASE("An instrument that another symbol has by then is not the symbol's any
   REQUIRE(filter.begun.ok());
   CHECK(filter.filter.matches(signal(1, kJan1)));
   CHECK_FALSE(filter.filter.matches(signal(1, kJan1 + kDay)));
-  CHECK(filter.filter.matches(signal(4, kJan1 + kDay)));  // a number is one on any day
+  CHECK(filter.filter.matches(signal(4, kJan1 + kDay)));  // a number is the same on any day
 }
 
 TEST_CASE("A text of digits is a symbol, and an instrument of that number is another one") {

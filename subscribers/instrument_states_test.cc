@@ -1,5 +1,5 @@
-// SubscriberOptions::instruments with a state: its entries, and what is made of them and of the
-// records behind them.
+// SubscriberOptions::instruments with a state: its entries, and the result of folding them and the
+// records after them.
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -119,7 +119,7 @@ class OrderFeed : public TestBus {
   }
 };
 
-// Books of what the subscriber delivers, until nothing comes any more.
+// The books of the delivered items, until nothing more is delivered.
 class BookReader {
  public:
   explicit BookReader(SubscriberOptions options)

@@ -1,6 +1,5 @@
-// The join, the filling of a gap and the re-attachment, interrupted at each of their steps.
-// Whatever comes in between, what was delivered and what was lost are together exactly what was
-// published.
+// The join, the filling of a gap and the re-attachment, interrupted at each of their steps. The
+// delivered and the lost records must together be exactly the published ones.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <utility>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr int kHandshakeSteps = 12;  // of the test's bus and the subscriber, until it reads
 
-// Every sequence from 1 to `last` came once: as a record, or in a loss.
+// Every sequence from 1 to `last` was delivered once, as a record or in a loss.
 void check_all_of(const Trace& trace, Sequence last) {
   const SubscriberCounters& counters = trace.subscriber.counters();
   CHECK(counters.first == 1);
@@ -74,7 +73,7 @@ TEST_CASE("A publisher that dies in every greeting is given up soon after the de
     }
     bus.kill();
     if (came(item) == Came::kNothing)
-      item = subscriber.next(Deadline::now());  // meets the end of its greeting
+      item = subscriber.next(Deadline::now());  // detects the end of its greeting
   }
   CHECK(came(item) == Came::kEnd);
   CHECK(errc_of(subscriber.status()) == Errc::kNoBus);
@@ -103,7 +102,7 @@ TEST_CASE("A power cut at any step of the handshake takes what it says, and noth
 }
 
 TEST_CASE("Two restarts within one search for the next session are told one after the other") {
-  const int steps = GENERATE(range(0, kHandshakeSteps));  // into the greeting of the first of them
+  const int steps = GENERATE(range(0, kHandshakeSteps));  // into the greeting of the first restart
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.kill();
@@ -132,7 +131,7 @@ TEST_CASE("What a stopped publisher went on with before it was greeted again is 
   bus.beating = false;
   store_heartbeat(bus.ring->words(), 1);
   REQUIRE(trace.until(EventKind::kPublisherGone));
-  (void)trace.step();  // says Hello to a publisher that does not move
+  (void)trace.step();  // sends Hello to a publisher that does not respond
   bus.publish(5000);
   bus.beating = true;
   REQUIRE(trace.until_record(5005));
@@ -140,7 +139,7 @@ TEST_CASE("What a stopped publisher went on with before it was greeted again is 
 }
 
 TEST_CASE("What a publisher did after it was given up is read once it is gone for good") {
-  // Given up as silent, or because its socket was gone; then it closes, or dies.
+  // The session was left because it was silent or its socket was closed; then it closes, or dies.
   const auto [stopped, closes] =
       GENERATE(std::pair{true, true}, std::pair{true, false}, std::pair{false, true});
   CaughtUp joined(5);
@@ -165,7 +164,7 @@ TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of i
   auto& [bus, trace] = joined;
   bus.publish(5000);
   REQUIRE(trace.until(EventKind::kGap));
-  REQUIRE(trace.until_record(11));  // a segment, or what is left of it, is read at once
+  REQUIRE(trace.until_record(11));  // a segment, or the rest of it, is read at once
   bus.prune_below_segment(3);
   trace.until_quiet();
   const Sequence resume = 5010 - 1024 + 128;

@@ -129,7 +129,7 @@ std::optional<WakeUp> ItemDelivery::prepare_wait() {
 
 void ItemDelivery::finish_wait() {
   wait_.finish();
-  const ClosedPath closed(*this);  // opens it again
+  const ClosedPath closed(*this);  // its destructor opens the path
 }
 
 void ItemDelivery::end_in_child() noexcept {
@@ -139,8 +139,8 @@ void ItemDelivery::end_in_child() noexcept {
   cursor_.limit = 0;
 }
 
-// Takes one step, and then does the upkeep if there is nothing to read. An attached session may
-// have records of another size.
+// Takes one step, and then does the upkeep if there is nothing to read. A new attachment may have
+// records of another size.
 Step ItemDelivery::step(std::span<std::byte> out) {
   const Step step = machine_.step(out, machine_.needs_time() ? monotonic_ns() : 0);
   if (cursor_.record_bytes != block_.record_bytes()) [[unlikely]] {
@@ -155,7 +155,8 @@ Step ItemDelivery::step(std::span<std::byte> out) {
   return has_event ? Step{} : step;
 }
 
-// Takes steps until there is an event or a record to hand out. False: there is nothing for now.
+// Takes steps until there is an event or a record to hand out. Returns false if there is nothing
+// now.
 bool ItemDelivery::advance() {
   pass_over();
   for (int steps = 0; steps < kStepsMax && !has_something(); ++steps) {
@@ -171,7 +172,7 @@ bool ItemDelivery::advance() {
   return has_something();
 }
 
-// Takes the records of other instruments at the front of the block, and hands none of them out.
+// Takes the records of other instruments at the front of the block without handing them out.
 void ItemDelivery::pass_over() {
   if (!stream_.filter || block_.empty()) return;
   const std::uint64_t others = stream_.filter->count_others(block_.rest());
@@ -181,8 +182,8 @@ void ItemDelivery::pass_over() {
   cursor_.ledger.filter_out(others);
 }
 
-// Whether an event comes before the next record, as far as can be seen now. Takes no record, except
-// for those that are passed over.
+// Whether an event comes before the next record, as far as can be seen now. Takes no records other
+// than those that it passes over.
 bool ItemDelivery::event_is_due() {
   if (stream_.filter && !wait_.another_rests()) advance();
   for (int steps = 0; steps < kStepsMax && !has_something(); ++steps) {
@@ -191,8 +192,8 @@ bool ItemDelivery::event_is_due() {
   return !stream_.outbox.empty();
 }
 
-// The next record or event, if there is one now. A record of the ring goes into `record` if it has
-// that size.
+// Returns the next record or event, if there is one now. A record of the ring is read into `record`
+// if that has the record's size.
 Due ItemDelivery::poll(std::span<std::byte> record) {
   if (cursor_.is_live() && block_.empty()) {
     std::byte* const place = record.size() == cursor_.record_bytes ? record.data() : cursor_.place;
@@ -262,8 +263,8 @@ Result<Due> ItemDelivery::wait_for_due(std::span<std::byte> record, std::uint64_
   }
 }
 
-// A call that waits gets a record that is measured as soon as the path would have found another
-// one: before it looks after anything else.
+// Lets a waiting call take a measured record as early as the path would take any other record:
+// before all other work.
 void ItemDelivery::await_measured(std::uint64_t deadline_ns) {
   const bool is_left_by_path = cursor_.next >= cursor_.measured_from && cursor_.is_live();
   if (!is_left_by_path || deadline_ns == 0 || !block_.empty()) return;
@@ -272,7 +273,7 @@ void ItemDelivery::await_measured(std::uint64_t deadline_ns) {
   }
 }
 
-// The next empty poll after the event does the upkeep, if that may find the subscriber live.
+// The next empty poll after the event does the upkeep if it may find the subscriber live.
 Due ItemDelivery::deliver_event() {
   const Due due = stream_.take_event();
   machine_.upkeep().on_delivered(due);
@@ -280,7 +281,7 @@ Due ItemDelivery::deliver_event() {
   return due;
 }
 
-// The record that was taken last.
+// Delivers the record that was taken last.
 Due ItemDelivery::deliver(const std::byte* record) {
   const Sequence n = cursor_.next - 1;
   const std::span<const std::byte> bytes(record, cursor_.record_bytes);
@@ -288,7 +289,8 @@ Due ItemDelivery::deliver(const std::byte* record) {
   return {DueKind::kRecord, n, bytes};
 }
 
-// The last `count` that were taken. (cursor_.next may be behind a gap whose event is due already.)
+// Delivers the last `count` records that were taken. (cursor_.next may already be after a gap whose
+// event is due.)
 void ItemDelivery::deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
   const Sequence last = cursor_.ledger.counters().last;
   batch.kind = ItemKind::kRecord;
@@ -298,7 +300,7 @@ void ItemDelivery::deliver(Batch& batch, std::span<const std::byte> rows, std::s
   measure(batch.first, last, rows.first(count * batch.row_bytes));
 }
 
-// `first`, and the entries of the state that follow it.
+// Delivers `first` and the state entries that follow it.
 void ItemDelivery::deliver_state(Batch& batch, const RowSpace& rows, const Due& first) {
   const std::size_t row_bytes = first.record.size();
   const std::size_t rows_max = rows.count(row_bytes);
@@ -312,8 +314,8 @@ void ItemDelivery::deliver_state(Batch& batch, const RowSpace& rows, const Due& 
   }
 }
 
-// Adds the chosen records that are there behind the first row. Without a column they end before the
-// first record of another instrument.
+// Adds the available chosen records after the first row. Without a column they end before the first
+// record of another instrument.
 void ItemDelivery::add_chosen(Batch& batch, const RowSpace& rows) {
   const std::size_t row_bytes = cursor_.record_bytes;
   const std::size_t rows_max = rows.count(row_bytes);

@@ -1,18 +1,18 @@
-// The calls of a subscriber: they take steps of the machine until there is an event or a record,
-// and hand it out. A call that does more than take a record closes the read path, and opens it again
-// at its end. The path leaves a record whose age is measured (age_meter.h) to a call.
+// Implements the calls of a subscriber. They take steps of the machine until there is an event or a
+// record, and hand it out. A call that does more than take a record closes the read path, and opens
+// it again at its end. The path leaves a record whose age is measured (age_meter.h) to a call.
 //
 // A step reads records of the ring into the caller's memory, or many at once into the block. With a
-// filter (SubscriberOptions::instruments) all go into the block, and records of other instruments at
-// its front are passed over: taken, and not handed out.
+// filter (SubscriberOptions::instruments) all records go into the block, and records of other
+// instruments at its front are passed over: taken, but not handed out.
 //
 // Invariants
 //  1. A step is taken only while no event is due and the block is empty.
 //  2. While the block holds records and there is no filter, the read path is closed.
-//  3. A call that overlaps a resting one changes nothing, and returns kMisuse. In a forked child every
-//     call returns kForked.
+//  3. A call that overlaps a waiting one changes nothing, and returns kMisuse. In a forked child
+//     every call returns kForked.
 //
-// Thread safety: one thread, but for interrupt() (subscriber_wait.h). Owns all parts of the
+// Thread safety: one thread, except for interrupt() (subscriber_wait.h). Owns all parts of the
 // subscriber.
 #pragma once
 
@@ -31,7 +31,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kLooks = 1024;  // at the next slot, before a call waits otherwise
+inline constexpr std::uint32_t kLooks = 1024;  // polls of the next slot before another kind of wait
 inline constexpr int kStepsMax = 16;           // changes of phase within one call
 
 // Memory for rows that read() copies end to end, and optionally a column for their sequences.
@@ -42,7 +42,7 @@ struct RowSpace {
   bool has_room(std::size_t row_bytes) const {
     return bytes.size() >= row_bytes && (!sequences || !sequences->empty());
   }
-  // How many rows fit.
+  // The number of rows that fit.
   std::size_t count(std::size_t row_bytes) const {
     const std::size_t rows = bytes.size() / row_bytes;
     return sequences ? std::min(rows, sequences->size()) : rows;
@@ -58,46 +58,47 @@ struct RowSpace {
 
 class ItemDelivery final : public WaitSource {
  public:
-  // `interrupt` replaces its own, and outlives it.
+  // `interrupt` replaces its own, and must outlive it.
   explicit ItemDelivery(SubscriberOptions options, Interrupt* interrupt = nullptr)
       : options_(std::move(options)), wait_(options_, stream_, machine_, interrupt) {}
 
   const Stream& stream() const { return stream_; }
-  // The same, with all records counted that were taken since the path was opened.
+  // The same, after counting all records that were taken since the path was opened.
   const Stream& counted_stream() {
     const ClosedPath closed(*this);
     return stream_;
   }
   const SubscriberMachine& machine() const { return machine_; }
 
-  // As the public calls of these names.
+  // Like the public calls of these names.
   detail::ReadPath& path() { return cursor_; }
   Result<Due> next(std::uint64_t deadline_ns);
   Result<Sequence> read_one(std::span<std::byte> record, std::uint64_t deadline_ns);
   Result<Due> read_event();
-  // The quick part of read(), without a filter: the records that are there now. False: there are
-  // none, or something else is due, so read() must follow.
+  // The fast part of read(), without a filter: reads the records that are available now. Returns
+  // false if there are none or something else is due; then read() must follow.
   bool read_records(std::span<std::byte> rows, Result<Batch>& batch);
   bool read_records(const RowSpace& rows, Result<Batch>& batch);
-  // Leaves the event out of a batch of kEvent: `due` is the event.
+  // Does not set Batch::event for a batch of kEvent: `due` is the event.
   Result<Batch> read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due);
   void interrupt() noexcept { wait_.interrupt(); }
   absl::StatusOr<int> descriptor() { return wait_.descriptor(); }
   bool arm();
 
-  // A wait set sleeps on the ring's doorbell, which rings only for subscribers that may park. When
+  // A wait set sleeps on the ring's doorbell, which rings only for subscribers that may park. If
   // there is no ring to wait for, it polls every kSeekingTickNs.
   bool can_sleep() const override { return may_park(options_.wait); }
   bool is_ready() override;
   std::optional<WakeUp> prepare_wait() override;
   void finish_wait() override;
 
-  // In a forked child: the subscriber has ended with kForked. Changes single words only, wherever
-  // another thread of the parent was. position() and counters() stay.
+  // In a forked child: ends the subscriber with kForked. Changes only single words, so it does not
+  // depend on what other threads of the parent were doing. position() and counters() stay.
   void end_in_child() noexcept;
 
  private:
-  // The read path is closed while it lives. A call that overlaps a resting one leaves it alone.
+  // Keeps the read path closed while it lives. A call that overlaps a waiting one does not touch
+  // the path.
   struct ClosedPath {
     explicit ClosedPath(ItemDelivery& of) : delivery(of), refusal(of.why_refused()) {
       if (refusal != Errc::kMisuse) delivery.cursor_.close();
@@ -111,7 +112,7 @@ class ItemDelivery final : public WaitSource {
     const Errc refusal;
   };
 
-  // Callers may read a record in place by wide moves.
+  // Aligned, because callers may read a record in place with wide moves.
   struct alignas(64) Line {
     std::byte bytes[64];
   };
@@ -126,7 +127,7 @@ class ItemDelivery final : public WaitSource {
     if (wait_.another_rests()) return Errc::kMisuse;
     return cursor_.phase == Phase::kForked ? Errc::kForked : Errc::kOk;
   }
-  // Other processes decide what comes next, and a poll may cost a system call.
+  // True if the next item depends on other processes and a poll may cost a system call.
   bool may_pause() const { return machine_.pause_from(0).has_value(); }
   bool has_something() const { return !stream_.outbox.empty() || !block_.empty(); }
   Errc why_ended() const { return stream_.status.ok() ? Errc::kClosed : errc_of(stream_.status); }
@@ -145,7 +146,7 @@ class ItemDelivery final : public WaitSource {
   void deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count);
   void deliver_state(Batch& batch, const RowSpace& rows, const Due& first);
   void add_chosen(Batch& batch, const RowSpace& rows);
-  // Records first … last, in `rows`, are handed out now.
+  // Measures records first … last, in `rows`, which are handed out now.
   void measure(Sequence first, Sequence last, std::span<const std::byte> rows) {
     if (last >= cursor_.measured_from) [[unlikely]]
       machine_.upkeep().measure(first, rows);

@@ -1,5 +1,5 @@
-// How the calls share what they read. What each of them delivers is tested in reading_test.cc and
-// subscriber_test.cc.
+// How the calls share the records that were read. reading_test.cc and subscriber_test.cc test what
+// each call delivers.
 #include "subscribers/item_delivery.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A subscriber that wants to know whether it is live: the events, and live() itself.
+// A subscriber that requests liveness: the events, and live() itself.
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -28,7 +28,7 @@ struct Live {
   std::optional<Trace> trace;
 };
 
-// A ring gives its newer half to a subscriber that comes from the journal.
+// A subscriber that comes from the journal continues in the newer half of the ring.
 Sequence bus_half_behind(const TestBus& bus) {
   return bus.head() - TestBus::kCapacity / 2;
 }
@@ -47,7 +47,7 @@ TEST_CASE("A subscriber that falls behind is told so, and when it is live again"
   live.bus.publish(300);
   REQUIRE(live.trace->until_record(310));
   live.trace->until_quiet();
-  // A look every 64 records: behind by 236 at the first, by 44 at the fourth.
+  // A look every 64 records: 236 behind at the first look, 44 at the fourth.
   CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..266", "live 266", "267..310"});
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("By time, a subscriber is behind that has not taken what was there bef
   live.bus.publish(1000);
   REQUIRE(live.trace->until_record(1010));
   live.trace->until_quiet();
-  // The look at 267 sees that 1,010 are published, and that at 523 that they are not taken.
+  // The look at 267 notes that 1,010 are published, and the look at 523 that they are not taken.
   CHECK(live.trace->lines == Lines{"11..522", "behind 522", "523..1010", "live 1010"});
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("After a gap kLive comes with the first poll that finds nothing") {
 
 TEST_CASE("Of a session that is over its end is delivered, and not that it was read to it") {
   Live live(100);
-  live.bus.publish(188);  // the look at 139 finds 60 more, which are not half the limit
+  live.bus.publish(188);  // the look at 139 finds 60 more, which are at most half of the limit
   live.bus.close();
   REQUIRE(live.trace->until(EventKind::kClosed));
   CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..198", "closed 198"});

@@ -1,9 +1,10 @@
-// Whether a subscriber that wants to be told is live, and when that changes.
+// Whether a subscriber is live, and when that changes, if its options request kBehind and kLive.
 //
-// It falls behind where more than behind_records are published that it has not taken, or one of
-// them was there behind_time ago: each look notes how far the bus is, so that a later one knows
-// what has been there since. It is live again where it has taken everything, or has half of each
-// limit that is set to spare. A gap, or the end of a session, says by itself that it is not.
+// It falls behind when more than behind_records published records are not taken, or when one of
+// them has been available for behind_time. Each look notes the head of the bus, from which later
+// looks determine how long records have been available. It is live again when it has taken
+// everything, or when it is at most half of each set limit behind. A gap or the end of a session
+// also means that it is not live.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,10 +28,10 @@ namespace lapwing {
 class Liveness {
  public:
   struct Look {
-    Sequence next;         // that the subscriber takes next
-    Sequence head;         // the newest that is published
+    Sequence next;         // the next record to take
+    Sequence head;         // the newest published record
     std::uint64_t now_ns;  // CLOCK_MONOTONIC
-    bool reads_ring;       // and not the journal
+    bool reads_ring;       // false: the journal
   };
   struct Change {
     EventKind kind = EventKind::kLive;  // or kBehind
@@ -41,10 +42,10 @@ class Liveness {
       : records_max_(options.behind_records), age_max_ns_(ns_or_zero(options.behind_time)) {}
 
   bool is_told() const { return records_max_ != 0 || age_max_ns_ != 0; }
-  // Told, and not live: it is live the next time that nothing is left to read.
+  // Requested, and not live: it becomes live the next time that nothing is left to read.
   bool is_awaited() const { return is_told() && !is_live_; }
 
-  // Not live from here on, if an event of that kind says so by itself.
+  // Not live from here on, if an event of that kind implies it.
   void end_at(EventKind kind) {
     switch (kind) {
       case EventKind::kGap:
@@ -58,7 +59,7 @@ class Liveness {
     }
   }
 
-  // What has changed since the last look, if something has.
+  // Returns the change since the last look, if there is one.
   std::optional<Change> look(const Look& look) {
     forget_taken(look.next);
     const std::uint64_t lag = look.head >= look.next ? look.head - look.next + 1 : 0;
@@ -78,7 +79,7 @@ class Liveness {
     return std::nullopt;
   }
 
-  // At most `most` of them are taken between two looks.
+  // The maximum number of records to take between two looks; not above `most`.
   std::uint64_t records_between_looks(std::uint64_t most) const {
     if (!is_told()) return most;
     const std::uint64_t by_records = records_max_ == 0 ? most : records_max_ / 2;
@@ -87,12 +88,12 @@ class Liveness {
   }
 
  private:
-  static constexpr std::size_t kNotesMax = 8;  // of the head, within age_max_ns_
-  // A look costs about as much as ten records that are taken.
+  static constexpr std::size_t kNotesMax = 8;  // notes of the head within age_max_ns_
+  // A look costs about as much as taking ten records.
   static constexpr std::uint64_t kRecordsMin = 64;
   static constexpr std::uint64_t kRecordsByTime = 256;
 
-  // How far the bus was, and when.
+  // The head of the bus at a time.
   struct Seen {
     Sequence head;
     std::uint64_t at_ns;
@@ -128,8 +129,9 @@ class Liveness {
     return std::nullopt;
   }
 
-  // Not live, and some records short of the head: with half of either limit to spare. By time that
-  // is so where all that a look saw was taken soon after it.
+  // Whether a subscriber that is not live and some records behind uses at most half of each limit.
+  // For the time limit, the newest noted head that it has reached is at most half of behind_time
+  // old.
   bool has_room(std::uint64_t lag, const Look& look) const {
     if (records_max_ != 0 && lag > records_max_ / 2) return false;
     return age_max_ns_ == 0 || (reached_ && look.now_ns - reached_->at_ns <= age_max_ns_ / 2);
@@ -145,7 +147,7 @@ class Liveness {
   const std::uint64_t age_max_ns_;
   bool is_live_ = false;
   absl::InlinedVector<Seen, kNotesMax> seen_;  // heads that were not reached yet, oldest first
-  std::optional<Seen> reached_;                // of those that were, the newest
+  std::optional<Seen> reached_;                // the newest noted head that was reached
 };
 
 }  // namespace lapwing

@@ -19,7 +19,7 @@ Liveness by_time(std::uint64_t ns) {
 
 constexpr EventKind kNoChange{};
 
-// What a look at a subscriber finds that has taken everything before `next`.
+// The result of a look at a subscriber that has taken everything before `next`.
 EventKind look(Liveness& liveness, Sequence next, Sequence head, std::uint64_t now_ns = 0,
                bool reads_ring = true) {
   const auto change = liveness.look({next, head, now_ns, reads_ring});
@@ -87,7 +87,7 @@ TEST_CASE("By time, behind is who has not taken what a look saw that long ago") 
   Liveness liveness = by_time(800);
   REQUIRE(look(liveness, 1, 0, 1000) == EventKind::kLive);
   CHECK(look(liveness, 1, 10, 1100) == kNoChange);
-  CHECK(look(liveness, 10, 20, 1900) == kNoChange);  // record 10: 800 ns
+  CHECK(look(liveness, 10, 20, 1900) == kNoChange);  // record 10 has been available for 800 ns
   SECTION("by a nanosecond") {
     CHECK(look(liveness, 10, 20, 1901) == EventKind::kBehind);
   }
@@ -146,8 +146,8 @@ TEST_CASE("With both limits either makes behind, and live again has to keep both
   CHECK(look(liveness, 50, 60, 1901) == EventKind::kBehind);  // by time
   CHECK(look(liveness, 61, 110, 1950) == EventKind::kLive);   // 60 reached within 50 ns, 50 to take
   CHECK(look(liveness, 61, 161, 1960) == EventKind::kBehind);  // by records
-  CHECK(look(liveness, 112, 161, 1970) == kNoChange);          // what was reached was before that
-  CHECK(look(liveness, 112, 161, 2800) == kNoChange);          // 161, seen at 1960, is not reached
+  CHECK(look(liveness, 112, 161, 1970) == kNoChange);          // reached_ was noted before that
+  CHECK(look(liveness, 112, 161, 2800) == kNoChange);          // 161, noted at 1960, is not reached
 }
 
 TEST_CASE("What is said of a time has the records and the limit") {

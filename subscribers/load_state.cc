@@ -49,7 +49,7 @@ Result<Batch> LoadedState::read(std::span<std::byte> rows, std::span<Sequence> s
   return batch;
 }
 
-// `sequences`: the batch's column; empty: its rows follow one another.
+// `sequences`: the column of the batch; empty: its rows are consecutive.
 void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows,
                              std::span<const Sequence> sequences) {
   if (batch.event) fold_event(*batch.event);
@@ -66,7 +66,7 @@ void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows
 void LoadedState::fold_event(const Event& event) {
   switch (event.kind) {
     case EventKind::kSnapshotComplete:
-      if (!loading_) begin(1);  // of a state without an entry
+      if (!loading_) begin(1);  // the state had no entry
       loading_ = false;
       settled_ = true;
       as_of_ = event.sequence;
@@ -74,7 +74,7 @@ void LoadedState::fold_event(const Event& event) {
       return;
     case EventKind::kNoSnapshot:
       origin_ = event.text;
-      // After a gap the records follow the state.
+      // After a gap the records continue the existing state.
       if (state_ == nullptr) begin(event.sequence, event.follows_journal);
       return;
     case EventKind::kReset:
@@ -106,7 +106,7 @@ void LoadedState::fold_entry(std::span<const std::byte> entry) {
   state_->put(key_, entry);
 }
 
-// An empty state, of a history whose first record is `first`.
+// Begins an empty state of a history whose first record is `first`.
 void LoadedState::begin(Sequence first, bool follows_journal) {
   state_ = std::make_unique<MemoryState>(fold().shape());
   key_.resize(fold().shape().key_bytes);
@@ -133,7 +133,7 @@ absl::Status LoadedState::load(Deadline deadline) {
     }
     const bool is_late = came_to_nothing(batch.error());
     if (!batch.ok() && !is_late) return subscriber_.status();
-    // A read returns what is there, however late it is.
+    // A read returns available items even after its deadline.
     if (is_late || deadline.has_passed()) {
       return make_error(Errc::kTimedOut,
                         "the state was not loaded in time. Allow more time, or check with `lapwing "

@@ -1,4 +1,4 @@
-// The folded state in one call: as of the join, whatever it is made of, and on from there.
+// The folded state in one call: as of the join, from any source, and continued after it.
 #include "lapwing/load_state.h"
 
 #include <array>
@@ -13,9 +13,7 @@
 namespace lapwing {
 namespace {
 
-// Ends a hang; nothing is measured by it.
-
-// load_state() of a bus that closed: whatever is there then is all there is.
+// load_state() of a bus that was closed, so that it has all records.
 LoadedState load_closed(const TestBus& bus, const std::shared_ptr<TestFold>& fold) {
   auto loaded = load_state(bus.options(Start::snapshot(fold)), kHang);
   REQUIRE(loaded.ok());
@@ -129,7 +127,7 @@ TEST_CASE("What comes after the call is taken item by item, and events by take_e
   }
 }
 
-// Takes until then for its first record.
+// Its first record takes until `until_ns`.
 struct SlowFold : TestFold {
   void apply(Sequence sequence, std::span<const std::byte> record,
              FoldState& state) const override {

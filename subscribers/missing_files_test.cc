@@ -1,4 +1,4 @@
-// The subscriber on a journal that is moved, or whose files come and go, while it is read.
+// The subscriber on a journal that is moved, or whose files disappear and return, while it is read.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -10,9 +10,9 @@ namespace lapwing {
 namespace {
 
 constexpr Sequence kPublishedInAll = 5000;           // 1024 of them are in the ring
-constexpr std::uint64_t kNever = 1'000'000'000'000;  // no test waits for it to pass
+constexpr std::uint64_t kNever = 1'000'000'000'000;  // longer than any test runs
 
-// A bus with so many records, and a subscriber that has begun with the oldest.
+// A bus with kPublishedInAll records, and a subscriber that has begun with the oldest one.
 struct Begun {
   explicit Begun(std::uint64_t grace_ns) : trace(bus, options(grace_ns)) {
     bus.start();
@@ -28,7 +28,7 @@ struct Begun {
   Trace trace;
 };
 
-// A file, or a directory, that has another name for a while.
+// A file or a directory that is renamed for a while.
 class Away {
  public:
   explicit Away(std::string path) : path_(std::move(path)) {
@@ -67,7 +67,7 @@ TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is
   const auto descriptor = begun.trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   Away away(begun.bus.journal.file(1, "jnl"));
-  // As a loop reads: until nothing is there, each time the descriptor is readable.
+  // Reads like an event loop: until nothing is there, each time the descriptor is readable.
   const auto turn = [&] {
     REQUIRE(is_readable(*descriptor, 60'000));
     while (came(begun.trace.step()) != Came::kNothing) continue;

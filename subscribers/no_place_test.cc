@@ -1,5 +1,5 @@
-// A publisher that has as many clients as it may: who comes then follows ring and journal without a
-// connection.
+// A publisher with the maximum number of clients. A further client follows ring and journal without
+// a connection.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -14,10 +14,10 @@
 namespace lapwing {
 namespace {
 
-constexpr rlim_t kDescriptors = 272;  // of which a publisher has so many clients:
+constexpr rlim_t kDescriptors = 272;  // so that a publisher accepts this many clients:
 constexpr std::size_t kPlaces = 16;
 
-// Clients that take every place of a bus while it lives.
+// Clients that take every client slot of a bus while the object lives.
 class Crowd {
  public:
   explicit Crowd(TestBus& bus) : limit_(kDescriptors) {
@@ -127,7 +127,7 @@ TEST_CASE("A silent heartbeat shows a subscriber without a place that its publis
     bus.kill();
   }
   trace.until_quiet();
-  const std::uint64_t remains_ns = monotonic_ns() + 2 * kRemainsGraceNs;  // it finds what is left
+  const std::uint64_t remains_ns = monotonic_ns() + 2 * kRemainsGraceNs;  // it finds the remains
   while (monotonic_ns() < remains_ns) (void)trace.step();
   bus.recover();
   bus.beating = true;
@@ -136,7 +136,7 @@ TEST_CASE("A silent heartbeat shows a subscriber without a place that its publis
   REQUIRE(trace.until_record(20));
   CHECK(trace.lines ==
         Lines{"1..10", "caught-up 10", "11..15", "publisher-gone 15", "session 16", "16..20"});
-  CHECK(bus.server->subscriber_count() == 1);  // the next one has a place for it
+  CHECK(bus.server->subscriber_count() == 1);  // the next publisher has a slot for it
   CHECK(trace.text.empty());
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("A subscriber without a place gets one when there is one, and has miss
   {
     const Crowd crowd(bus);
     REQUIRE(trace.until(EventKind::kCaughtUp));
-    bus.publish(5 * TestBus::kCapacity);  // a gap, which is counted once there is a place
+    bus.publish(5 * TestBus::kCapacity);  // a gap, which is reported once there is a slot
     REQUIRE(trace.until_record(bus.head()));
     CHECK(bus.server->gaps_reported() == 0);
   }

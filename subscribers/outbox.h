@@ -2,7 +2,7 @@
 // with its text.
 //
 // Events are delivered in the order in which they were added. An event that was taken and could not
-// be delivered is put back, and is the first one again.
+// be delivered is put back in front.
 //
 // Thread safety: one thread.
 #pragma once
@@ -31,10 +31,10 @@ struct Due {
 class Outbox {
  public:
   bool empty() const { return entries_.empty(); }
-  // Not empty: the one that is delivered first.
+  // Requires !empty(). The item that is delivered first.
   const Due& first() const { return entries_.front().due; }
-  // Whether one is in it with which the records begin: a reset, or the end of a state that does not
-  // follow a gap.
+  // Whether it contains an event with which the records begin: a reset, or the end of a state that
+  // does not follow a gap.
   bool has_beginning() const {
     return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
       return entry.due.event == EventKind::kReset ||
@@ -44,16 +44,16 @@ class Outbox {
     });
   }
 
-  // Whether the first one says that records are missing, or that a state is complete instead.
+  // Whether the first event reports missing records, or the state that replaces them.
   bool gap_is_first() const { return !empty() && first_gap().first != kNoSequence; }
 
-  // Not empty: of the first one, if it has one.
+  // Requires !empty(). The gap of the first item, if it has one.
   const Gap& first_gap() const { return entries_.front().gap; }
 
   void add(const Due& due, std::string text, const Gap& gap = {}) {
     entries_.push_back({due, std::move(text), gap});
   }
-  // Not empty. Its words are text() and its range is gap() from now on.
+  // Requires !empty(). From now on text() and gap() are those of the returned item.
   Due take() {
     Entry entry = std::move(entries_.front());
     entries_.erase(entries_.begin());
@@ -61,7 +61,7 @@ class Outbox {
     gap_ = entry.gap;
     return entry.due;
   }
-  // Of the one that was taken last.
+  // `due` is the item that was taken last.
   void put_back(const Due& due) { entries_.insert(entries_.begin(), {due, text_, gap_}); }
   const std::string& text() const { return text_; }
   const Gap& gap() const { return gap_; }

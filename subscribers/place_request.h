@@ -1,7 +1,8 @@
-// A subscriber that follows without a connection asks its publisher for a place again: after a second,
-// then after twice that each time, up to kPlaceIntervalNsMax, since each refusal is counted and logged.
+// Requests a client slot again for a subscriber that follows without a connection: after a second,
+// then after double the time on each attempt, up to kPlaceIntervalNsMax. The intervals are long
+// because the publisher counts and logs each refusal.
 //
-// Thread safety: one thread. Owns the socket until there is a place.
+// Thread safety: one thread. Owns the socket until a slot is assigned.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ inline constexpr std::uint64_t kPlaceAnswerNs = 1'000'000'000;
 
 class PlaceRequest {
  public:
-  // From the first step on; the last refusal came just now.
+  // The first request is due after kPlaceIntervalNsMin, because the publisher has just refused.
   void start(std::uint64_t now_ns) {
     stop();
     interval_ns_ = kPlaceIntervalNsMin;
@@ -28,7 +29,7 @@ class PlaceRequest {
   }
   void stop() { greeting_.reset(); }
 
-  // One step; never blocks. The connection, once a publisher has a place for it.
+  // Runs one step; never blocks. Returns the connection once a publisher has a slot for it.
   std::optional<ControlClient> step(const ClientOptions& options, std::uint64_t now_ns) {
     if (!greeting_) {
       if (now_ns < due_ns_) return std::nullopt;

@@ -1,12 +1,12 @@
 // The next record of a subscriber, and how it is read from the ring. Taking a record touches only
-// the first cache line: the read path. It is open between two calls and closed within a call that
-// does more.
+// the first cache line, the read path. The path is open between two calls, and closed within a call
+// that does more.
 //
 // Invariants
 //  1. limit <= attention <= due: a record at or beyond `due` needs a step of the machine first.
 //  2. While the path is closed, the ledger counts every record below `next` that was taken.
 //
-// Thread safety: one thread; subscriber_wait.h has the exception.
+// Thread safety: one thread; see subscriber_wait.h for the exception.
 #pragma once
 
 #include <algorithm>
@@ -37,23 +37,25 @@ enum class Phase : std::uint32_t {
 
 struct ReadCursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
-  const RingReader* ring = nullptr;  // the attachment's; null if it has none
-  Sequence attention = 0;            // from here on a step is needed before the next record
-  Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves what is here to a call
-  std::uint32_t behind_records = 0;                // of the options
+  const RingReader* ring = nullptr;                // the attachment's; null if it has none
+  Sequence attention = 0;                          // a step is needed before each record from here
+                                                   // on
+  Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves records from here on to a call
+  std::uint32_t behind_records = 0;                // from the options
   DeliveryLedger ledger;
-  Sequence due = 0;        // from here on a step posts an event first, or does the upkeep
+  Sequence due = 0;        // from this sequence on, a step first posts an event or does the upkeep
   Sequence seen_head = 0;  // of the ring: RingReader::read_run
   Distance distance;       // of batches
 
-  // Of another attachment, or none: then the path stays closed, whatever it still points at.
+  // Sets the ring of another attachment, or none. Without a ring the path stays closed, although
+  // its pointers keep their values.
   void set_ring(const RingReader* reader) {
     ring = reader;
     if (ring == nullptr) return;
     slots = ring->slots();
     mask = ring->capacity() - 1;
     slot_shift = ring->slot_shift();
-    // A ring tells no more: behind by all of it is lapped.
+    // A reader that is behind by the whole ring is lapped, so larger limits have no effect.
     live_within =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(behind_records, ring->capacity() - 1));
   }
@@ -61,11 +63,11 @@ struct ReadCursor : detail::ReadPath {
   void open(std::uint32_t looks_first) {
     counted = next;
     looks = looks_first;
-    // What is below the ring's first sequence was never in a slot, and is a lap.
+    // A record below the ring's first sequence was never in a slot, and counts as lapped.
     limit = phase == Phase::kLive && next >= ring->first() ? std::min(attention, measured_from) : 0;
   }
-  // The path is, or would be if the next record were not measured: it comes from the ring, or is
-  // not there yet.
+  // The path is open, or would be if the next record were not measured: the record comes from the
+  // ring, or does not exist yet.
   bool is_open() const { return limit != 0 && next < attention; }
   void close() {
     limit = 0;
@@ -74,7 +76,7 @@ struct ReadCursor : detail::ReadPath {
   }
   // The next record may be taken from the ring without a step.
   bool is_live() const { return phase == Phase::kLive && next < attention; }
-  // Where it is_live(): takes it, if it is there.
+  // Requires is_live(). Takes the next record, if it is there.
   [[gnu::always_inline]] RingRead take(std::byte* out) {
     const RingRead outcome = ring->try_read(next, out).outcome;
     if (outcome == RingRead::kRecord) [[likely]] {
@@ -83,14 +85,13 @@ struct ReadCursor : detail::ReadPath {
     return outcome;
   }
 
-  // In these phases records are delivered.
+  // Whether records are delivered in this phase.
   bool reads() const { return phase == Phase::kCatchUp || phase == Phase::kLive; }
-  // The number of records that may be read into `out` before the one at `end`, which is beyond the
-  // next record.
+  // The number of records that may be read into `out` before record `end`, which is above `next`.
   std::uint64_t room_in(std::span<std::byte> out, Sequence end) const {
     return std::min<std::uint64_t>(out.size() / record_bytes, end - next);
   }
-  // In kLive: copies records below `end` from the ring. They are not counted yet.
+  // Requires kLive. Copies records below `end` from the ring. They are not counted yet.
   RingRun read_run(std::span<std::byte> out, Sequence end) {
     const RingRun run = ring->read_run(next, out.data(), room_in(out, end), seen_head);
     distance.on_read(run.records, run.end.outcome == RingRead::kEmpty);

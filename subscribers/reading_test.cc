@@ -1,4 +1,4 @@
-// The three ways to read, and what ends a wait.
+// The three ways to read, and the causes that end a wait.
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -24,7 +24,7 @@ bool is_published(const TestBus& bus, Sequence n, const void* bytes) {
   return std::memcmp(bytes, bus.journal.record(n).data(), 56) == 0;
 }
 
-// Until the next event, which is not consumed; records are.
+// Takes records until the next event, which is not consumed.
 Errc take_all(TestBus& bus, Subscriber& subscriber, Sequence& last) {
   Record record{};
   for (;;) {
@@ -160,7 +160,7 @@ TEST_CASE("read says how large a row is where the memory holds none, and consume
   Sequence last = 0;
   CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
   CHECK(last == 3);
-  // An event comes through whatever memory there is.
+  // An event is delivered whatever the size of the memory.
   CHECK(subscriber.read(rows, Deadline::now())->event->kind == EventKind::kCaughtUp);
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("After a clean close a subscriber that is told to ends, and well") {
   CHECK(last == 10);
 }
 
-// What a call does while nothing comes.
+// Interrupts a call that waits.
 template <typename Call>
 void interrupt_ends(Subscriber& subscriber, const Call& call) {
   CHECK(while_it_waits(call, [&] { subscriber.interrupt(); }) == Errc::kInterrupted);
@@ -197,7 +197,7 @@ TEST_CASE("interrupt ends the wait under way, in every phase and every way to wa
   Subscriber subscriber = open_subscriber(options);
   Record record{};
   const auto take = [&] { return subscriber.read_one(record, kHang).error(); };
-  interrupt_ends(subscriber, take);  // no bus is there
+  interrupt_ends(subscriber, take);  // there is no bus yet
   bus.start();
   REQUIRE(next_event(bus, subscriber).kind == EventKind::kSession);
   REQUIRE(next_event(bus, subscriber).kind == EventKind::kCaughtUp);
@@ -208,7 +208,7 @@ TEST_CASE("interrupt ends the wait under way, in every phase and every way to wa
   subscriber.interrupt();
   CHECK(take() == Errc::kInterrupted);
   CHECK(subscriber.read_one(record, std::chrono::milliseconds(1)).error() ==
-        Errc::kTimedOut);  // once
+        Errc::kTimedOut);  // only once
   bus.publish(1);
   CHECK(take() == Errc::kOk);
 }
@@ -254,7 +254,7 @@ TEST_CASE("A deadline is no number, and one beyond the clock is never") {
 TEST_CASE("Options that contradict each other are refused when it is opened") {
   CHECK(errc_of(Subscriber::open({}).status()) == Errc::kInvalidArgument);
   SubscriberOptions options{.directory = "./nowhere"};
-  options.start.position = StoredPosition{};  // of a start that is not after()
+  options.start.position = StoredPosition{};  // with a start that is not after()
   CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
 }
 

@@ -21,7 +21,7 @@ RecordBlock block_of(std::uint64_t records) {
 TEST_CASE("Records are taken from a block one by one and many at once, each once and in order") {
   RecordBlock block = block_of(6);
   CHECK(*block.take() == std::byte{0});
-  std::vector<std::byte> out(2 * kBytes + kBytes - 1);  // has no place for a third
+  std::vector<std::byte> out(2 * kBytes + kBytes - 1);  // too small for a third record
   CHECK(block.take(out) == 2);
   CHECK(out[0] == std::byte{1});
   CHECK(out[kBytes] == std::byte{2});

@@ -24,7 +24,7 @@ class Reporter {
   Reporter(const SubscriberOptions& options, const Stream& stream)
       : options_(options), stream_(stream), counters_(stream.cursor.ledger.counters()) {}
 
-  // Reports if it is time to.
+  // Reports if a report is due.
   void report(ControlClient& control, std::uint64_t now_ns) {
     const bool is_live = stream_.cursor.phase == Phase::kLive;
     ClientState state = is_live ? ClientState::kLive : ClientState::kFilling;
@@ -41,7 +41,7 @@ class Reporter {
     state_ = state;
     ReportFrame frame = make_frame<ReportFrame>(FrameType::kReport);
     frame.position = position_;
-    // Head moves behind a batch that is being published.
+    // Head advances only after a batch was published.
     frame.head = std::max(stream_.head(), position_);
     frame.records = counters_.records;
     frame.gaps = counters_.gaps;
@@ -55,7 +55,7 @@ class Reporter {
     control.report(frame);
   }
 
-  // Reports the ages of records, if there are new ones and it is time to.
+  // Reports the ages of records if there are new ones and a report is due.
   void report_ages(ControlClient& control, std::uint64_t now_ns, const Ages& ages) {
     const std::uint64_t measured = ages.age_ns.count() + ages.negative + ages.unstamped;
     if (measured == measured_ || now_ns - ages_reported_ns_ < kLatencyReportNs) return;
@@ -71,7 +71,7 @@ class Reporter {
     control.report(frame);
   }
 
-  // Another session is attached. The counters until now are of the sessions before it.
+  // Another session is attached. The counters until now belong to earlier sessions.
   void restart() {
     reported_ns_ = 0;
     ages_reported_ns_ = 0;

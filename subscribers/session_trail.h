@@ -16,8 +16,8 @@ namespace lapwing {
 // A sequence that is never reached.
 inline constexpr Sequence kNeverSequence = std::numeric_limits<Sequence>::max();
 
-// A session and where it begins. Sessions without a record share their first sequence with the
-// next.
+// A session and its first sequence. Sessions without a record share their first sequence with the
+// next session.
 struct SessionLeg {
   Id128 id;
   Sequence first = 0;
@@ -30,22 +30,22 @@ class SessionTrail {
   void start(const Id128& journal_id, std::vector<SessionLeg> legs, Sequence next);
   // Takes a longer list of the same journal and stays in the current session.
   void extend(std::vector<SessionLeg> legs);
-  // The journal is discarded and was read to its end, until the next start() or extend().
+  // The journal is discarded and was read to its end. Reset by start() and extend().
   void finish() { is_finished_ = true; }
   bool is_finished() const { return is_finished_; }
 
   bool empty() const { return legs_.empty(); }
   const Id128& journal_id() const { return journal_id_; }
   const Id128& current() const { return legs_[current_].id; }
-  // The session that record `next` belongs to or will.
+  // The session that record `next` belongs to or will belong to.
   const Id128& session_of(Sequence next) const;
-  // What to store by whom that record comes next.
+  // The position to store before that record is delivered.
   StoredPosition position(Sequence next) const { return {journal_id_, session_of(next), next - 1}; }
   // Where the session after the current one begins; kNeverSequence if none is known.
   Sequence next_first() const {
     return current_ + 1 < legs_.size() ? legs_[current_ + 1].first : kNeverSequence;
   }
-  // Moves on by one session if `next` has reached it.
+  // Advances by one session if `next` has reached it.
   bool step(Sequence next);
 
  private:

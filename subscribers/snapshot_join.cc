@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-// The records after `as_of` are kept.
+// Ok if the journal still has the records after `as_of`.
 absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
   const Sequence oldest = attachment.bounds().oldest;
   if (as_of + 1 >= oldest) return absl::OkStatus();
@@ -20,7 +20,7 @@ absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
                                  ": the records between them are pruned"));
 }
 
-// By what sessions, `durable` and `oldest` are now.
+// A judge that uses the current sessions, `durable` and `oldest`.
 CheckpointJudge judge_by(const Attachment& attachment) {
   const CheckpointJudge of_history = make_checkpoint_judge(
       attachment.journal()->sessions(), attachment.journal_id(), attachment.bounds().durable);
@@ -104,7 +104,7 @@ void SnapshotJoin::begin_next(const Attachment& attachment) {
   load_.emplace(*std::move(load));
 }
 
-// Newest first. A list that has no newer one than the last has nothing that was not tried.
+// Lists the checkpoints, newest first. If a later list has no newer one, all of them were tried.
 void SnapshotJoin::list() {
   listed_ = true;
   overtaken_ = false;
@@ -127,7 +127,7 @@ void SnapshotJoin::list() {
   }
 }
 
-// What was removed or pruned under the eyes of this join was so because there is a newer one.
+// A checkpoint that was removed or pruned during this join has a newer successor.
 void SnapshotJoin::none_left() {
   if (overtaken_ && lists_ < kSnapshotListsMax) {
     listed_ = false;

@@ -1,14 +1,14 @@
-// The first part of a join from a snapshot, and what comes after a gap with OnGap::kSnapshot:
-// chooses a checkpoint, loads it, hands out its entries.
+// The first part of a join from a snapshot, and the state after a gap with OnGap::kSnapshot:
+// chooses a checkpoint, loads it, and hands out its entries.
 //
-// The newest one is taken that is whole, of this journal, of a session that it lists and within
-// that session's end, of this schema and fold, durable, and after which nothing was pruned. Each
-// that is passed over is named, with the reason, in text(); older ones than are asked for are not
-// looked at.
+// The newest usable checkpoint is chosen. It must be whole, durable, and of this journal, schema
+// and fold. The journal must list its session, and it must be within that session's end. No record
+// after it may have been pruned. text() names each checkpoint that was passed over, with the
+// reason. Checkpoints that are older than requested are not examined.
 //
-// Loading goes on step by step, each no longer than reading and summing kSnapshotSliceBytes takes.
-// One that is removed meanwhile, or that the journal is pruned past, has a newer one: the directory
-// is looked at again, as long as there is a newer one, at most kSnapshotListsMax times in all.
+// Each step takes no longer than reading and summing kSnapshotSliceBytes. If a checkpoint is
+// removed during its load, or records after it are pruned, there is a newer one. The directory is
+// then listed again, as long as there is a newer one, and at most kSnapshotListsMax times in all.
 //
 // Thread safety: one thread. Owns the checkpoint.
 #pragma once
@@ -37,18 +37,19 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;  // read of a checkpoint at a time
+inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;  // of a checkpoint, in one step
 
 inline constexpr int kSnapshotListsMax = 8;
 
 // Ok if a fold of that shape is for the records of this bus. Errors: kInvalidArgument.
 absl::Status check_fold(const FoldShape& shape, const RecordIdentity& records);
-// `fold`, or where there is none the one of that name, by default the schema's; checked.
+// Returns `fold`, or if it is null the fold of that name (by default the schema's), after
+// check_fold().
 absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
                                                         const std::string& name,
                                                         const RecordIdentity& records);
 
-// Ok unless a fold is asked for by its name and as an object, too. Errors: kInvalidArgument.
+// Ok unless a fold is set both by its name and as an object. Errors: kInvalidArgument.
 absl::Status check_fold_choice(const std::string& fold,
                                const std::shared_ptr<const Fold>& own_fold);
 
@@ -60,23 +61,23 @@ class SnapshotJoin {
     kNone,  // no checkpoint can be used
   };
 
-  // Loads a checkpoint of `fold`, which is for the records of this bus. After a gap it has to be as
-  // of a sequence in the gap or behind it.
+  // Loads a checkpoint of `fold`, which is for the records of this bus. After a gap the checkpoint
+  // must be as of a sequence in the gap or after it.
   SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus,
                const std::optional<Gap>& gap);
 
   Progress progress() const { return progress_; }
-  // Goes on loading.
+  // Continues the load.
   void step(const Attachment& attachment);
 
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
-  // The gap that the state follows.
+  // The gap that the state replaces.
   const std::optional<Gap>& gap() const { return gap_; }
-  // Which checkpoint it is, and what was passed over; or why there is none.
+  // The checkpoint, and those that were passed over; or why there is none.
   const std::string& text() const { return text_; }
 
-  // kLoaded: the sequence that the state is as of, its entries, and one after the other of them; an
-  // empty span after the last.
+  // For kLoaded: the sequence that the state is as of, the number of its entries, and the next
+  // entry; an empty span after the last one.
   Sequence as_of() const { return checkpoint_->header().sequence; }
   std::uint64_t size() const { return checkpoint_->size(); }
   std::span<const std::byte> next();
@@ -91,16 +92,16 @@ class SnapshotJoin {
   std::string directory_;  // of the fold's checkpoints
   const std::optional<Gap> gap_;
   const Sequence newer_than_;  // kNoSequence: any checkpoint will do
-  std::unique_ptr<PosixDisk> disk_ = std::make_unique<PosixDisk>();  // before what borrows it
+  std::unique_ptr<PosixDisk> disk_ = std::make_unique<PosixDisk>();  // before its borrowers
   Progress progress_ = Progress::kLoading;
   bool listed_ = false;
-  int lists_ = 0;                     // that were made
-  Sequence newest_ = kNoSequence;     // of the last of them
-  std::deque<CheckpointFile> files_;  // of the list, that were not tried yet
-  CheckpointFile file_;               // of those the one that is, or was, loaded
+  int lists_ = 0;                     // number of lists made
+  Sequence newest_ = kNoSequence;     // in the last list
+  std::deque<CheckpointFile> files_;  // in the list, not tried yet
+  CheckpointFile file_;               // the one that is, or was, loaded
   std::optional<CheckpointLoad> load_;
-  bool overtaken_ = false;                // one of the list was removed, or pruned past
-  std::vector<std::string> passed_over_;  // a line for each of the list
+  bool overtaken_ = false;                // one in the list was removed, or pruned past
+  std::vector<std::string> passed_over_;  // a line for each
   std::optional<LoadedCheckpoint> checkpoint_;
   std::uint64_t delivered_ = 0;  // entries
   std::string text_;

@@ -1,5 +1,5 @@
-// Joining from a snapshot: which checkpoint is taken, and that state and records together are what
-// whoever was there from the start has.
+// Joining from a snapshot: which checkpoint is chosen, and that state and records together equal
+// those of a subscriber that was there from the start.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kLargeEntryBytes = 4096;  // 300 of them take more than one slice to load
 
-// A bus, a fold, and a subscriber from its snapshot.
+// A bus, a fold, and a subscriber that starts from a snapshot.
 struct Join {
   explicit Join(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
       : fold(std::make_shared<TestFold>(entry_bytes)) {
@@ -28,7 +28,7 @@ struct Join {
   }
   std::string checkpoint(Sequence as_of) { return write_checkpoint(bus, *fold, as_of); }
   void begin() { trace.emplace(bus, bus.options(Start::snapshot(fold))); }
-  // Polls until this file is open: its header was read, and of its entries a slice at most.
+  // Polls until this file is open: its header was read, and at most one slice of its entries.
   void until_loading(const std::string& path) {
     const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
     while (!is_open(path)) {
@@ -189,7 +189,7 @@ TEST_CASE("What is not durable is said when all is told, and each event has word
   CHECK_FALSE(join.trace->says("entries"));
 }
 
-// Each makes the newest checkpoint, as of 1400, one that may not be used, and says what is wrong.
+// Each fault makes the newest checkpoint, as of 1400, unusable; `said` is part of the reason.
 struct Fault {
   const char* name;
   const char* said;
@@ -321,7 +321,7 @@ TEST_CASE("A checkpoint that is removed before it is looked at has given way to 
   flip_bit(damaged, std::filesystem::file_size(damaged) - 100'000, 1);
   const std::string older = join.checkpoint(1200);
   join.begin();
-  join.until_loading(damaged);  // the other one is listed, and not open
+  join.until_loading(damaged);  // the other one is listed, but not open
   std::filesystem::remove(older);
   join.checkpoint(2500);
   REQUIRE(join.trace->until(EventKind::kCaughtUp));
@@ -356,7 +356,7 @@ TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a
   join.begin();
   join.until_loading(path);
   join.publish_and_archive(5000);
-  if (has_newer) join.checkpoint(7500);  // newer than the join, too
+  if (has_newer) join.checkpoint(7500);  // also newer than the join
   join.bus.prune_below_segment(6);
   REQUIRE(join.trace->until(has_newer ? EventKind::kSnapshotComplete : EventKind::kNoSnapshot));
   if (!has_newer) {
@@ -620,7 +620,7 @@ TEST_CASE("A journal that was put back to before the state is a reset, and not i
   join.publish_and_archive(1500);
   join.checkpoint(1500);
   join.begin();
-  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it holds the state alone
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it holds only the state
   join.bus.kill();
   REQUIRE(join.trace->until(EventKind::kPublisherGone));
   if (lists_session) {

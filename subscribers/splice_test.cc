@@ -1,9 +1,9 @@
-// The splice of journal and ring under random steps of everything that moves: publishing,
-// archiving, pruning, joining from anywhere or from a snapshot, reading one by one or in batches,
-// checkpoints that come, go and are damaged, dropped clients, silences, deaths, recoveries, power
-// cuts, failed journals and closes. Each seed is one history. A
-// model of one number, the sequence that must come next, says what may be told; whatever is told
-// otherwise, twice or not at all fails.
+// The splice of journal and ring under random steps of everything that changes: publishing,
+// archiving, pruning, joins, reads, dropped clients, silences, deaths, recoveries, power cuts,
+// failed journals and closes. Subscribers join anywhere or from a snapshot, and read one by one or
+// in batches. Checkpoints are written, removed and damaged. Each seed is one history. A model of
+// one number, the sequence that must come next, determines what may be delivered. Items that are
+// wrong, repeated or missing fail the test.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@
 namespace lapwing {
 namespace {
 
-// How often the events came without which a history shows little.
+// Counts of the events that a history should include.
 struct Events {
   std::uint64_t kills = 0;
   std::uint64_t cuts = 0;
@@ -29,8 +29,8 @@ struct Events {
   std::uint64_t gaps = 0;
   std::uint64_t losses = 0;
   std::uint64_t checkpoints = 0;
-  std::uint64_t snapshots = 0;     // joins that began with one …
-  std::uint64_t no_snapshots = 0;  // … or with none
+  std::uint64_t snapshots = 0;     // joins that began with a snapshot …
+  std::uint64_t no_snapshots = 0;  // … or without one
 
   bool all_came() const {
     return std::ranges::all_of(std::array{kills, cuts, drops, silences, resets, joins, resumes,
@@ -93,28 +93,28 @@ class History {
     const JournalGeometry& geometry = bus_.journal.geometry();
     const std::uint64_t lowest = geometry.segment_of(bus_.oldest);
     const std::uint64_t segments = geometry.segment_of(bus_.durable() + 1) - lowest;
-    if (failed_ || segments == 0 || segments > 100) return;  // a void is no place to begin in
+    if (failed_ || segments == 0 || segments > 100) return;  // a journal cannot begin in a void
     bus_.prune_below_segment(lowest + 1 + below(segments));
     pruned_below_ = std::max(pruned_below_, bus_.oldest);
   }
   void fail_journal() {
     if (!std::exchange(failed_, true)) bus_.fail_journal();
   }
-  // The publisher lives, and has closed this client's socket.
+  // The publisher lives, but has closed this client's socket.
   void drop() {
     bus_.kill();
     bus_.open_socket();
     ++events_.drops;
   }
 
-  // Its service thread is stopped for a while; its records go on.
+  // Its service thread is stopped for a while; publishing continues.
   void fall_silent() {
     bus_.beating = false;
     store_heartbeat(bus_.ring->words(), 1);
     ++events_.silences;
   }
 
-  // Dies in the middle of things, or closes.
+  // Dies at any moment, or closes.
   void stop() {
     if (below(3) == 0) {
       bus_.close();
@@ -145,8 +145,8 @@ class History {
     }
   }
 
-  // What a checkpointer does: brings its state up to a sequence that is durable, writes it down,
-  // and removes old ones. Sometimes what it wrote is spoiled.
+  // Acts like a checkpointer: brings its state up to a durable sequence, writes it, and removes old
+  // checkpoints. Sometimes it damages the one that it wrote.
   void checkpoint() {
     const Sequence first = bus_.ring->header().session_first_sequence;
     if (failed_ || bus_.durable() < first) return;
@@ -185,11 +185,11 @@ class History {
     }
   }
 
-  // Another subscriber, or a first one, from a snapshot.
+  // Another subscriber, or the first one, from a snapshot.
   void join_snapshot() {
     attach(bus_.options(Start::snapshot(fold_)));
     other_history_ = false;
-    expected_ = 1;  // until the state is complete there is no position
+    expected_ = 1;  // there is no position until the state is complete
     joined_ = MemoryState(fold_->shape());
     ++events_.joins;
   }
@@ -206,7 +206,7 @@ class History {
     expected_ = as_of + 1;
     ++events_.snapshots;
   }
-  // It begins with what is kept then, without a word on what is not.
+  // It begins with the oldest retained record, without an event for the missing ones.
   void take_no_snapshot(Sequence oldest) {
     REQUIRE(joined_.size() == 0);
     expected_ = oldest;
@@ -214,15 +214,15 @@ class History {
     ++events_.no_snapshots;
   }
 
-  // Another subscriber, or a first one, from a random place.
+  // Another subscriber, or the first one, from a random sequence.
   void join() {
     if (below(2) == 0) return join_snapshot();
     expected_ = 1 + below(bus_.next());
-    other_history_ = false;  // it has none before it
+    other_history_ = false;  // it has no earlier history
     attach(bus_.options(Start::sequence(expected_)));
     ++events_.joins;
   }
-  // The same one, restarted with the position it had stored.
+  // The same subscriber, restarted with its stored position.
   void resume() {
     if (!subscriber_ || subscriber_->counters().sessions == 0) return;
     if (subscriber_->position().journal_id.is_zero() || begins_late_) return;
@@ -276,7 +276,7 @@ class History {
       }
     }
   }
-  // The first thing that is told after no snapshot: what is before it is not kept any more.
+  // The first item after kNoSnapshot: earlier records are no longer retained.
   void begin_late(Sequence n) {
     if (!std::exchange(begins_late_, false)) return;
     REQUIRE(n >= expected_);
@@ -341,8 +341,9 @@ class History {
     expected_ = gap.last + 1;
     ++events_.losses;
   }
-  // Another history only after a failed journal, or to a stored position that is in none: a power
-  // cut took it, or it was in the ring of a session that was closed without its journal.
+  // Another history begins only after a failed journal, or if no journal contains the stored
+  // position. Then a power cut removed it, or it was in the ring of a session that was closed
+  // without its journal.
   void take_reset(Sequence begins) {
     const bool not_kept = records_ == 0 && (in_void(expected_ - 1, expected_ - 1) ||
                                             (failed_ && death_ == Death::kClosed));
@@ -377,12 +378,12 @@ class History {
   Events& events_;
   TestBus bus_;
   bool failed_ = false;         // the journal of the session that runs or ran last
-  bool other_history_ = false;  // began, and has not been told
+  bool other_history_ = false;  // has begun, and was not reported yet
   Death death_ = Death::kNone;
   std::vector<Void> voids_;
   Sequence pruned_below_ = 1;
 
-  // The checkpointer's.
+  // State of the checkpointer.
   std::shared_ptr<TestFold> fold_ = std::make_shared<TestFold>();
   MemoryState kept_{fold_->shape()};
   Sequence kept_at_ = 0;
@@ -394,7 +395,7 @@ class History {
   std::vector<std::byte> batch_;
   bool skips_ = false;
   bool caught_up_ = true;
-  bool begins_late_ = false;  // no snapshot, and nothing told after it yet
+  bool begins_late_ = false;  // no snapshot, and nothing delivered after it yet
   MemoryState joined_{fold_->shape()};
   Sequence expected_ = 1;
   std::uint64_t records_ = 0;
@@ -409,7 +410,7 @@ TEST_CASE(
   const std::uint64_t first_seed = test_seed();
   Events events;
   for (std::uint64_t i = 0; i < kHistoriesMin || !events.all_came(); ++i) {
-    REQUIRE(i < kHistoriesMax);  // or something of this never happens any more
+    REQUIRE(i < kHistoriesMax);  // otherwise one of these events never happens any more
     INFO("seed " << first_seed + i);
     History(first_seed + i, events).run(400);
   }

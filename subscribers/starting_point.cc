@@ -36,13 +36,13 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
     return absl::StrCat("the stored position is of session ", stored.session_id.hex(),
                         ", which journal ", stored.journal_id.hex(), " does not list");
   }
-  // A journal that fails ends at once; its session goes on, and the ring says how far.
+  // A failed journal ends at once, but its session continues, and the ring shows how far.
   const bool in_ring = stored.session_id == attachment.session_id() && attachment.ring() != nullptr;
-  // Without the ring no record shows how far that was.
+  // Without the ring no record shows how far the session went.
   if (session->end && session->end->how == SessionEnd::kFailed && !in_ring) return "";
   const Sequence last = session->end && !in_ring ? session->end->last : newest;
   if (stored.sequence <= last) return "";
-  // Records are delivered before head counts them, those of a batch long before.
+  // Records may be delivered before head counts them, those of a batch long before.
   if (in_ring && stored.sequence <= attachment.newest_ready()) return "";
   return absl::StrCat("the stored position is sequence ", stored.sequence, " of session ",
                       stored.session_id.hex(), ", but what is left of that session ends at ", last,
@@ -167,7 +167,7 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
     case Start::Kind::kLive:
       break;
     case Start::Kind::kOldest:
-    case Start::Kind::kSnapshot:  // where there is none to be used
+    case Start::Kind::kSnapshot:  // if no checkpoint can be used
       return StartingPoint{oldest_of(attachment), ""};
     case Start::Kind::kSequence:
       return StartingPoint{options.start.value, ""};
@@ -210,7 +210,7 @@ std::string why_start_over(const SessionTrail& trail, Sequence held, const Attac
 Sequence oldest_of(const Attachment& attachment) {
   const Sequence in_ring = attachment.ring() != nullptr ? attachment.ring()->oldest() : 1;
   if (attachment.journal() == nullptr) return in_ring;
-  // Loaded after the ring's: a good journal that still holds nothing has not let the ring lap.
+  // Loaded after the ring's oldest: a good journal that is still empty has not let the ring lap.
   const JournalBounds bounds = attachment.bounds();
   const bool holds_nothing = bounds.archived < bounds.oldest;
   return holds_nothing ? std::max(bounds.oldest, in_ring) : bounds.oldest;

@@ -1,7 +1,8 @@
-// Which journal a subscriber that joins, or comes back, reads first, and at which sequence.
+// Chooses the journal and the sequence at which a subscriber joins, or continues after a session.
 //
-// `sessions` lists journals in the order in which publishers began them (docs/explanation/joining.md, "When
-// the journal changes"). A subscriber reads from some journal to the newest one, each to its end.
+// `sessions` lists journals in the order in which publishers began them
+// (docs/explanation/joining.md, "When the journal changes"). A subscriber reads from some journal
+// to the newest one, each to its end.
 //
 // Thread safety: free functions over what the caller owns.
 #pragma once
@@ -19,11 +20,11 @@ namespace lapwing {
 
 struct StartingPoint {
   Sequence next = 1;
-  std::string reset;  // not empty: the stored position belongs to another history; why
+  std::string reset;  // why the stored position belongs to another history; empty: it does not
 };
 
-// Whether this bus can do what the options ask for: kNoJournal for filling gaps, or for a start at
-// a sequence, a time or a stored position, where no journal is kept; kInvalidArgument for a
+// Ok if this bus supports what the options request. Errors: kNoJournal for filling gaps, or for a
+// start at a sequence, a time or a stored position, if there is no journal; kInvalidArgument for a
 // sequence that cannot exist.
 absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment);
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment);
@@ -35,17 +36,17 @@ absl::StatusOr<std::optional<ListedJournal>> choose_discarded(const SubscriberOp
                                                               const SessionTrail& trail,
                                                               const Attachment& newest);
 
-// The first sequence by `options`, which were checked, on a bus whose newest record is `newest`. A
-// stored position that this journal does not contain starts over at the oldest, with a reason.
-// Errors: those of find_time.
+// The first sequence according to `options`, which were checked, on a bus whose newest record is
+// `newest`. If this journal does not contain the stored position, the subscriber starts over at the
+// oldest record, with a reason. Errors: those of find_time.
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
                                            const Attachment& attachment, Sequence newest);
 
-// Why a subscriber that is at `trail` and holds records up to `held` cannot go on with the session
-// that it has found, which is another one: of another history. Empty if it can.
+// Why a subscriber that is at `trail` and holds records up to `held` cannot continue with the other
+// session that it has found: it belongs to another history. Empty if it can.
 std::string why_start_over(const SessionTrail& trail, Sequence held, const Attachment& attachment);
 
-// The oldest sequence that is still to be had.
+// The oldest sequence that can still be read.
 Sequence oldest_of(const Attachment& attachment);
 
 }  // namespace lapwing

@@ -107,8 +107,8 @@ StoredPosition Stream::position() const {
   return trail.position(outbox.gap_is_first() ? outbox.first_gap().first : cursor.next);
 }
 
-// A session that is over keeps the `durable` of its end. Records that a cut took are never durable,
-// although `durable` of the next session is beyond them.
+// A session that has ended keeps the `durable` of its end. Records that a cut removed are never
+// durable, although `durable` of the next session is beyond them.
 Sequence Stream::durable() const {
   if (!attachment || outbox.has_beginning()) return durable_when_left;
   if (journal() == nullptr || trail.empty()) return 0;

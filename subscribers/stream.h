@@ -7,8 +7,8 @@
 //     that stores the position before then gets the event again.
 //  3. There is an attachment in kFlushing, kSnapshot, kCatchUp and kLive.
 //
-// A filter keeps every record off the read path: the attention is 1 at most, and no sequence is below
-// 1. The path is open all the same, because live() takes a limit of 0 for a closed path.
+// A filter keeps every record off the read path: the attention is at most 1, and no sequence is
+// below 1. The path is open nevertheless, because live() interprets a limit of 0 as a closed path.
 //
 // Thread safety: one thread. Owns the attachment, borrows the options and the cursor.
 #pragma once
@@ -43,13 +43,13 @@ struct Stream {
     outbox.add(due, std::move(text), gap);
     cursor.attention = 0;
   }
-  // There is an event. Removes the first one.
+  // Requires an event. Removes and returns the first one.
   Due take_event() {
     const Due due = outbox.take();
     renew_due();
     return due;
   }
-  // The event that was taken last is the first one again.
+  // Makes the event that was taken last the first one again.
   void put_back(const Due& due) {
     outbox.put_back(due);
     cursor.attention = 0;
@@ -58,21 +58,23 @@ struct Stream {
   void renew_due();
 
   void attach(Attachment found);
-  // The phase is kSeeking from now on.
+  // Afterwards the phase is kSeeking.
   void detach();
 
-  // The records that follow are of that session. Errors: those of InstrumentFilter::begin().
+  // Applies the filter to that session, whose records follow. Errors: those of
+  // InstrumentFilter::begin().
   absl::Status choose_instruments(const RecordIdentity& of, const Id128& session);
   // Begins at record `next` of the attached journal. Errors: the same.
   absl::Status begin_history(Sequence next);
 
-  // Whether the journal holds the range, or will. A slot is reused only once it is archived.
+  // Whether the journal has the range, or will have it. A slot is reused only after it was
+  // archived.
   bool may_be_filled(Sequence first, Sequence last, GapCause cause) const;
   // Whether missing records are not a loss, because the program asked for the oldest record and has
   // none yet. With a filter, it could not see from its first record where the stream began.
   bool begins_with_oldest() const;
-  // Posts kLost if a void ends before the next record and the subscriber holds records of it. A power
-  // cut took exactly those, so the event has a range of no records: nothing is lost.
+  // Posts kLost if a void ends before the next record and the subscriber holds records of it. A
+  // power cut removed exactly those, so the event has an empty range, and no record is lost.
   void pass_void();
   // Why a range in a void is missing, and which records of the void the subscriber holds.
   std::string void_text(Sequence first, Sequence last) const;
@@ -82,7 +84,7 @@ struct Stream {
   Sequence head() const { return attachment ? attachment->newest() : kNoSequence; }
   // The session of the records that are delivered now. It may be older than the attached one.
   const Id128& current_session() const { return trail.empty() ? first_session : trail.current(); }
-  // As the public calls of these names.
+  // Like the public calls of these names.
   StoredPosition position() const;
   Sequence durable() const;
 

@@ -74,7 +74,7 @@ Event Subscriber::State::event_of(const Due& due) {
 
 namespace {
 
-// What would be ignored is refused.
+// Refuses members that would be ignored.
 absl::Status check_start(const Start& start, OnGap on_gap) {
   using Kind = Start::Kind;
   if ((start.kind == Kind::kAfter) != start.position.has_value()) {

@@ -1,4 +1,4 @@
-// What only the library may do with a Subscriber.
+// Access to the internals of a Subscriber, for the library only.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -10,12 +10,12 @@
 namespace lapwing {
 
 struct SubscriberAccess {
-  // As Subscriber::open(). `interrupt` takes the place of the subscriber's own, and outlives it: so
-  // its owner may be interrupted at any time, also while it replaces the subscriber by another one.
+  // Like Subscriber::open(). `interrupt` replaces the subscriber's own, and must outlive it. So its
+  // owner can be interrupted at any time, even while it replaces the subscriber by another one.
   static absl::StatusOr<Subscriber> open(SubscriberOptions options, Interrupt& interrupt);
-  // It stays where it is when the subscriber is moved. Null: it was moved from.
+  // The source stays valid when the subscriber is moved. Null: the subscriber was moved from.
   static WaitSource* wait_source(Subscriber& subscriber);
-  // For a take() that does no more than look at the next slot.
+  // For a take() that only checks the next slot.
   static detail::ReadPath& path(Subscriber& subscriber) { return *subscriber.path_; }
   static WaitSource* wait_source(LoadedState& loaded) { return wait_source(loaded.subscriber_); }
 };

@@ -28,8 +28,8 @@ Step SubscriberMachine::step(std::span<std::byte> out, std::uint64_t now_ns) {
   }
 }
 
-// Posts the event that has its place before the next record. If there is none, does the upkeep.
-// True: an event was posted.
+// Posts the event that comes before the next record. If there is none, does the upkeep. Returns
+// true if an event was posted.
 bool SubscriberMachine::pass_boundary() {
   SessionTrail& trail = stream_.trail;
   if (trail.step(cursor_.next)) {
@@ -68,7 +68,7 @@ std::optional<Pause> SubscriberMachine::pause_from(std::uint64_t now_ns) const {
   }
 }
 
-// Until records come, the first time and with each session: kSeeking, kFlushing, kSnapshot.
+// Before records can be read, at the join and for each session: kSeeking, kFlushing, kSnapshot.
 
 // If there are several journals, the first one that was not read yet is attached. A start in the
 // future waits for the newest one.
@@ -101,9 +101,9 @@ absl::Status SubscriberMachine::check_fits(const Attachment& found) {
   if (fits.ok() && options_.on_gap == OnGap::kSnapshot && fold_ == nullptr) {
     fits = choose_fold(options_.start.own_fold, options_.start.fold, records).status();
   }
-  // The program folds the records that follow into the state that it has.
+  // The program folds the following records into the state that it has.
   if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), records);
-  // A fold that was named uses the description from which it was made.
+  // A named fold uses the description from which it was made.
   const bool uses_description = fold_ != nullptr && options_.start.own_fold == nullptr;
   if (fits.ok() && uses_description && stream_.records.description) {
     fits = check_expected(*stream_.records.description, records);
@@ -127,7 +127,7 @@ Step SubscriberMachine::on_attached(Attachment found) {
   if (!comes_from_discarded) cursor_.ledger.reattached();
   const std::optional<Sequence> gone = search_.take_unreported();
   if (same_session) {
-    join_ = Join::kIntroduced;  // its publisher was only slow to come: live begins here
+    join_ = Join::kIntroduced;  // its publisher was only slow: live begins here
     return enter_stream();
   }
   if (gone) post(EventKind::kPublisherGone, *gone, search_.left());
@@ -137,8 +137,8 @@ Step SubscriberMachine::on_attached(Attachment found) {
                                                                            : enter_stream();
 }
 
-// Steps 1 and 2 of docs/explanation/joining.md. Without a publisher there is no one to flush: F is the end of
-// the files that are there.
+// Steps 1 and 2 of docs/explanation/joining.md. Without a publisher there is nothing to flush: F is
+// the end of the existing files.
 Step SubscriberMachine::join() {
   if (join_ == Join::kNotYet) join_ = Join::kAttached;
   Attachment& attachment = *stream_.attachment;
@@ -167,7 +167,7 @@ Step SubscriberMachine::on_flushing() {
   return begin();
 }
 
-// Steps 3 and 4: S by the chosen start, then the stream from S + 1.
+// Steps 3 and 4: chooses S by the start, and begins the stream at S + 1.
 Step SubscriberMachine::begin() {
   if (!stream_.trail.empty()) return enter_stream();  // it has read a discarded journal first
   if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot(std::nullopt);
@@ -192,13 +192,14 @@ Step SubscriberMachine::begin_at(StartingPoint start) {
   return enter_stream();
 }
 
-// Posts the first session; its first record is `first`.
+// Posts the first session, whose first record is `first`.
 Step SubscriberMachine::introduce(Sequence first) {
   join_ = Join::kIntroduced;
   return post(EventKind::kSession, first, stream_.attachment->take_why_no_place());
 }
 
-// Another session: of the same journal, so that the position is kept, or of another history.
+// Another session was found: of the same journal, so that the position is kept, or of another
+// history.
 absl::Status SubscriberMachine::rejoin() {
   const Attachment& attachment = *stream_.attachment;
   std::string why = why_start_over(stream_.trail, cursor_.ledger.held(), attachment);
@@ -235,7 +236,7 @@ absl::Status SubscriberMachine::start_over(std::string why) {
   return absl::OkStatus();
 }
 
-// Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
+// Step 4: reads the ring if a quarter of its slots is to spare, otherwise the journal.
 Step SubscriberMachine::enter_stream() {
   const RingReader* const ring = cursor_.ring;
   const bool in_ring = ring != nullptr && cursor_.next >= ring->oldest() &&
@@ -278,7 +279,7 @@ Step SubscriberMachine::on_snapshot() {
 }
 
 // Posts the next entry; after the last one the stream begins with S + 1. After a gap, the state
-// replaces the gap's records up to S, and the others come from the journal or the ring.
+// replaces the gap's records up to S, and the others are read from the journal or the ring.
 Step SubscriberMachine::post_entry() {
   const Sequence as_of = snapshot_->as_of();
   if (!is_introduced()) return introduce(as_of + 1);
@@ -308,8 +309,8 @@ Step SubscriberMachine::post_entry() {
   return post(EventKind::kSnapshotComplete, as_of, std::move(text), gap.value_or(Gap{}));
 }
 
-// The program asked for a state, so every record that is not in it counts: records that are missing
-// before the first one are lost. After a gap, the journal fills it, as with OnGap::kFill.
+// The program requested a state, so records that are missing before the first one are lost. A gap
+// is filled from the journal, as with OnGap::kFill.
 Step SubscriberMachine::continue_without_state() {
   std::string why = snapshot_->text();
   const std::optional<Gap> gap = snapshot_->gap();
@@ -325,7 +326,7 @@ Step SubscriberMachine::continue_without_state() {
   return post(EventKind::kNoSnapshot, oldest, std::move(why));
 }
 
-// While records come, and at the end of a session: kCatchUp, kLive.
+// While records are read, and at the end of a session: kCatchUp, kLive.
 
 Step SubscriberMachine::on_catch_up(std::span<std::byte> out) {
   const std::uint64_t room = cursor_.room_in(out, cursor_.due);
@@ -361,8 +362,8 @@ Step SubscriberMachine::on_live(std::span<std::byte> out) {
   return stream_.watch.ended() ? end_session() : Step{Step::Kind::kIdle};
 }
 
-// The ring does not have the next record any more. A slot with anything else in its place is
-// corrupt, which counts as a lap of one record.
+// The ring no longer has the next record. A slot with other contents is corrupt, which counts as a
+// lap of one record.
 Step SubscriberMachine::on_lap(const RingReadResult& read) {
   const bool corrupt = read.outcome == RingRead::kCorrupt;
   const Sequence resume = corrupt ? cursor_.next + 1 : read.resume;
@@ -404,14 +405,14 @@ Step SubscriberMachine::on_lap(const RingReadResult& read) {
   return post(EventKind::kGap, gap.first, std::move(text), gap);
 }
 
-// The journal comes first, until the ring holds record `ring_floor` or one behind it.
+// Reads the journal until the ring holds record `ring_floor` or a later one.
 Step SubscriberMachine::catch_up_below(Sequence ring_floor) {
   catch_up_.keep_to_journal_below(ring_floor);
   cursor_.phase = Phase::kCatchUp;
   return {};
 }
 
-// The records up to hole.last are in neither place.
+// Neither the journal nor the ring has the records up to hole.last.
 Step SubscriberMachine::on_hole(CatchUp::Read hole) {
   const Gap gap{cursor_.next, hole.last, hole.last + 1, hole.cause, false};
   if (hole.cause == GapCause::kVoid) hole.detail = stream_.void_text(gap.first, gap.last);
@@ -421,7 +422,7 @@ Step SubscriberMachine::on_hole(CatchUp::Read hole) {
   return post(EventKind::kLost, gap.first, std::move(hole.detail), gap);
 }
 
-// The session is read to its end: the ring was empty once more after the watch had seen the end.
+// The session was read to its end: the ring was empty once more after the watch had ended.
 Step SubscriberMachine::end_session() {
   Attachment& attachment = *stream_.attachment;
   const Ending how = stream_.watch.ending();
@@ -441,8 +442,9 @@ Step SubscriberMachine::end_session() {
   }
   // A publisher that was only silent may continue and die later. Its files are then read again.
   LeftSession left{how == Ending::kSilent ? Id128{} : session, closed, text, cursor_.next};
-  // A socket is also closed on a client that was dropped: first see whether the same session
-  // answers. Not in this step: the records of one batch are of one session, and of one size.
+  // A socket is also closed if this client was dropped, so first check whether the same session
+  // answers. Not in this step, because the records of one batch belong to one session and have one
+  // size.
   if (how == Ending::kHungUp && !closed) left.unreported = last;
   leave(std::move(left));
   if (closed) {
@@ -450,13 +452,13 @@ Step SubscriberMachine::end_session() {
     return post(EventKind::kClosed, last, std::move(text));
   }
   if (how == Ending::kHungUp) return {Step::Kind::kIdle};
-  // A publisher that was silent first and is dead now was reported already.
+  // A publisher that was silent first and is dead now was already reported.
   const std::pair gone(session, last);
   if (std::exchange(gone_, gone) == gone) return {Step::Kind::kIdle};
   return post(EventKind::kPublisherGone, last, std::move(text));
 }
 
-// The discarded journal is read to its end. The next one is attached in another call, because the
+// The discarded journal was read to its end. The next one is attached in another call, because the
 // records of one batch belong to one session and have one size.
 Step SubscriberMachine::end_journal() {
   const std::string journal = stream_.attachment->journal_id().hex();
@@ -483,7 +485,7 @@ void SubscriberMachine::leave(LeftSession left) {
   search_.start(std::move(left));
 }
 
-// kTimedOut is the answer of a call that found nothing, so an end has another code.
+// kTimedOut is the result of a call that found nothing, so an end needs another code.
 Step SubscriberMachine::end(absl::Status status) {
   const bool is_unanswered = errc_of(status) == Errc::kTimedOut;
   stream_.status = is_unanswered ? make_error(Errc::kNoAnswer, std::string(status.message()))

@@ -1,44 +1,45 @@
-// The phases of a subscriber: it follows one bus from its join through gaps, a publisher's death and
-// its return. docs/explanation/joining.md is its specification.
+// The phases of a subscriber. It follows one bus from its join through gaps, and through the death
+// and return of its publisher. Specification: docs/explanation/joining.md.
 //
 //   phase      a step                               leads to
 //   ---------  -----------------------------------  -------------------------------------------
 //   kSeeking   looks for a publisher that answers,  kFlushing          first time, with a journal
 //              or for the files of an ended one     kCatchUp, kLive    otherwise
 //              (bus_search.h)                       kEnded             reattach_ns have passed
-//   kFlushing  waits for F: everything up to the    kSnapshot          a state was asked for
+//   kFlushing  waits for F: everything up to the    kSnapshot          a state was requested
 //              join is durable (backlog.h)          kCatchUp, kLive    otherwise
 //                                                   kEnded             no answer in time
 //   kSnapshot  loads a slice of a checkpoint, or    kCatchUp, kLive    all is posted, or there is no
-//              posts an entry of it                                    checkpoint to be used
+//              posts an entry of it                                    usable checkpoint
 //              (snapshot_join.h)                    kEnded             no such fold
 //   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
 //              the ring beyond it (catch_up.h)               half its slots to spare
 //                                                   kSeeking a discarded journal is read to its end
-//   kLive      reads the ring (read_cursor.h)       kCatchUp    lapped, and it is to be filled
+//   kLive      reads the ring (read_cursor.h)       kCatchUp    lapped, and the gap is to be filled
 //                                                   kSnapshot   lapped, and a state is to follow
 //                                                   kSeeking    the session is read to its end
 //                                                   kEnded      lapped, and the policy is stop
 //   kEnded     posts the end
 //
 // Laps. Until `caught up` the requested history is in the journal, so a lap during the join only
-// leads back to it, whatever the policy. Without a journal it is a gap at once. After `caught up`,
-// each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
+// returns to the journal, whatever the policy. Without a journal it is a gap at once. After `caught
+// up`, each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
 // subscriber that is still in the journal stays there until the ring holds its next record.
 //
 // The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
-// watch (publisher_watch.h). The ring is read once more after that; the first empty read is the end.
+// watch (publisher_watch.h). The ring is read once more after that; the first empty read is the
+// end.
 //
 // Discarded journals. After each search, choose_discarded() (starting_point.h) returns the one to
-// read first, if any. It is an attachment without ring and publisher. At its end the search looks
-// for the bus again, and the next journal in `sessions` follows.
+// read first, if any. It is an attachment without ring and publisher. At its end the search starts
+// again, and the next journal in `sessions` follows.
 //
 // Invariants
 //  1. A step reads no clock and never waits: the caller passes the time and decides how to wait.
 //  2. In kCatchUp and kLive there are an attachment and a trail, and kSession was posted.
 //
 // Thread safety: one thread. Borrows the options and the stream.
-// Errors: end the subscriber with a status; never thrown, never silent.
+// Errors end the subscriber with a status. They are never thrown or ignored.
 #pragma once
 
 #include <memory>
@@ -65,13 +66,14 @@ struct Step {
   enum class Kind : std::uint32_t {
     kMoved,    // changed the phase or posted events: take another step, unless an event is due
     kRecords,  // copied records, which are not counted yet; none if there was no room
-    kIdle,     // nothing, and there is nothing to do for now
+    kIdle,     // there is nothing to do now
   };
   Kind kind = Kind::kMoved;
   std::uint64_t records = 0;
 };
 
-// How long a phase that reads no ring may pause, and the descriptor that may end the pause earlier.
+// How long a phase that does not read the ring may pause, and the descriptor that may end the pause
+// earlier.
 struct Pause {
   std::uint64_t until_ns;
   int fd = -1;
@@ -87,7 +89,7 @@ class SubscriberMachine {
   Step step(std::span<std::byte> out, std::uint64_t now_ns);
   bool needs_time() const { return !cursor_.reads() || cursor_.next >= cursor_.due; }
 
-  // The first session was posted: the size of the records is known.
+  // Whether the first session was posted. The size of the records is known then.
   bool is_introduced() const { return join_ >= Join::kIntroduced; }
   // Whether the next step may read a record at once.
   bool may_read() const;
@@ -96,12 +98,13 @@ class SubscriberMachine {
 
   Upkeep& upkeep() { return upkeep_; }
   const Upkeep& upkeep() const { return upkeep_; }
-  // The fold of the state that was loaded or not to be had, and the entries of the last one.
+  // The fold of the last state, whether or not it could be loaded, and the number of entries of the
+  // last one that was.
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
 
  private:
-  // How far the first join has come.
+  // The progress of the first join.
   enum class Join : std::uint32_t {
     kNotYet,
     kAttached,
@@ -117,7 +120,7 @@ class SubscriberMachine {
   void leave(LeftSession left);
   Step end(absl::Status status);
 
-  // Until records come, the first time and with each session.
+  // Before records can be read, at the join and for each session.
   Step on_seeking();
   Step on_attached(Attachment found);
   absl::Status check_fits(const Attachment& found);
@@ -134,7 +137,7 @@ class SubscriberMachine {
   Step post_entry();
   Step continue_without_state();
 
-  // While records come, and at the end of a session.
+  // While records are read, and at the end of a session.
   Step on_catch_up(std::span<std::byte> out);
   Step on_live(std::span<std::byte> out);
   Step on_lap(const RingReadResult& read);
@@ -153,7 +156,7 @@ class SubscriberMachine {
   std::optional<SnapshotJoin> snapshot_;  // in kSnapshot
   std::shared_ptr<const Fold> fold_;
   std::uint64_t state_size_ = 0;
-  // The session of which kPublisherGone was posted last, and its last sequence.
+  // The last session for which kPublisherGone was posted, and its last sequence.
   std::pair<Id128, Sequence> gone_ = {Id128{}, kNoSequence};
   Upkeep upkeep_{options_, stream_, search_.client_options()};
 };

@@ -1,5 +1,5 @@
-// Where the steps of each phase lead. What a subscriber delivers on the way is tested through its
-// calls: splice_test.cc, subscriber_sessions_test.cc, snapshot_join_test.cc and others.
+// The phases to which the steps lead. splice_test.cc, subscriber_sessions_test.cc,
+// snapshot_join_test.cc and others test the calls, and so what a subscriber delivers.
 #include "subscribers/subscriber_machine.h"
 
 #include <catch2/catch.hpp>

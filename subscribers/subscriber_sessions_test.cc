@@ -1,5 +1,5 @@
-// The subscriber across sessions: a publisher's death, its return, and what it left behind. The bus
-// is driven step by step by the test.
+// The subscriber across sessions: the death of a publisher, its return, and the files of the dead
+// one. The test drives the bus step by step.
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -32,7 +32,7 @@ TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waitin
   bus.start();
   bus.kill();
   Trace trace(bus, impatient(bus));
-  (void)trace.step();  // it has seen what is left, and gives whoever left it a moment
+  (void)trace.step();  // it has found the files, and waits a moment for their publisher
   REQUIRE(trace.lines.empty());
   REQUIRE(bus.ring->unlink().ok());
   bus.open_socket();
@@ -99,7 +99,7 @@ TEST_CASE("Sessions that came and went while a subscriber was looking are told i
   bus.start();
   bus.publish(10);
   bus.close();
-  bus.start();  // begins and ends without a record
+  bus.start();  // this session begins and ends without a record
   bus.close();
   bus.start();
   bus.publish(10);
@@ -144,8 +144,8 @@ TEST_CASE("A clean close is told after everything was delivered, and the next se
 }
 
 TEST_CASE("A record that is published in the moment of the close is delivered before it") {
-  // The subscriber looks at the ring's state at every empty poll, so that publishing and closing
-  // often fall between its look at the slot and its look at the state.
+  // The subscriber checks the ring's state at every empty poll, so publishing and closing often
+  // fall between its check of the slot and its check of the state.
   for (int round = 0; round < 50; ++round) {
     TestBus bus(false);
     bus.start();
@@ -305,7 +305,7 @@ TEST_CASE("What a dead publisher left is read without one") {
   CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines == Lines{"1..3005", "caught-up 3005", "publisher-gone 3005", "ended 3005"});
 
-  REQUIRE(bus.ring->unlink().ok());  // a power cut: what is not durable is as good as gone
+  REQUIRE(bus.ring->unlink().ok());  // a power cut: what is not durable may be lost
   Trace cut(bus, impatient(bus));
   CHECK_FALSE(cut.until(EventKind::kStale));
   const Sequence durable = bus.archived();
@@ -352,7 +352,7 @@ TEST_CASE("A publisher that is killed once its journal was closed has closed its
   REQUIRE(there.until(EventKind::kCaughtUp));
   bus.publish(5);
   bus.close_journal();
-  bus.kill();  // before it came to say so in the ring
+  bus.kill();  // before it marked the ring as closed
   REQUIRE(there.until(EventKind::kClosed));
   CHECK(there.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15"});
   Trace late(bus, bus.options());
@@ -366,7 +366,7 @@ TEST_CASE("What a start has cut is not read from a ring that it left standing") 
   bus.publish(100);
   bus.archive(40);
   bus.kill();
-  bus.journal.end(1, 40, SessionEnd::kCut, bus.reserved());  // and that start was killed as well
+  bus.journal.end(1, 40, SessionEnd::kCut, bus.reserved());  // that start was also killed
   Trace trace(bus, impatient(bus));
   CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines == Lines{"1..40", "caught-up 40", "publisher-gone 40", "ended 40"});
@@ -393,7 +393,7 @@ TEST_CASE("A live start that came before its publisher's socket is told what a c
   TestBus bus;
   bus.begin_session();
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(EventKind::kPublisherGone));  // taken for what a dead session left
+  REQUIRE(trace.until(EventKind::kPublisherGone));  // taken for the files of a dead session
   bus.open_socket();
   bus.publish(5);
   REQUIRE(trace.until_record(5));
@@ -416,13 +416,13 @@ TEST_CASE("A batch that reads a session to its end does not look for the next on
   Trace trace(bus, bus.options());
   REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.kill();
-  bus.open_socket();  // whoever looks finds it
+  bus.open_socket();  // a search finds it
   std::vector<std::byte> out(100 * 56);
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
   while (open_descriptors() != before && monotonic_ns() < deadline_ns) {
     REQUIRE(take_records(trace.subscriber, out) == 0);
   }
-  CHECK(open_descriptors() == before);  // left, and not looking yet
+  CHECK(open_descriptors() == before);  // it has left, and does not search yet
 }
 
 TEST_CASE("A publisher that dies during the flush leaves everything up to the join") {
@@ -462,7 +462,7 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   const std::size_t before = open_descriptors();
   SubscriberOptions options = bus.options();
   options.flush_timeout = std::chrono::nanoseconds(20 * kMs);
-  Subscriber subscriber = open_subscriber(options);  // and nobody turns the server
+  Subscriber subscriber = open_subscriber(options);  // the server does not run
   const Result<Item> item = subscriber.next(std::chrono::seconds(60));
   REQUIRE(came(item) == Came::kEnd);
   CHECK(errc_of(subscriber.status()) == Errc::kNoAnswer);
@@ -531,7 +531,7 @@ TEST_CASE("Until a reset is told, durable is of the history before it") {
     CHECK(trace.subscriber.durable() == 300);
     bus.turn();
     REQUIRE(take_records(trace.subscriber, out) == 0);
-    if (bus.server->subscriber_count() == 1) break;  // what it met there waits to be told
+    if (bus.server->subscriber_count() == 1) break;  // its event is due
   }
   CHECK(trace.subscriber.durable() == 300);
   REQUIRE(trace.until(EventKind::kReset));

@@ -1,5 +1,5 @@
-// The subscriber against a bus that the test drives step by step: joining, reading, falling behind.
-// Deaths and returns are in subscriber_sessions_test.cc, stored positions in histories_test.cc.
+// The subscriber on a bus that the test drives step by step: joining, reading, falling behind.
+// subscriber_sessions_test.cc tests deaths and returns, histories_test.cc stored positions.
 #include "lapwing/subscriber.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ struct Lapped {
   std::optional<Trace> trace;
 };
 
-// 1,546 published, 1,024 slots, an eighth left as a head start.
+// 1,546 are published, there are 1,024 slots, and an eighth of them is the head start.
 constexpr Sequence kPublished = 1546;
 constexpr Sequence kResume = kPublished - 1024 + 128;
 
@@ -126,7 +126,7 @@ TEST_CASE("A sequence that cannot exist is refused") {
 TEST_CASE("A subscriber that is lapped while it joins misses nothing and reports no gap") {
   TestBus bus;
   bus.start();
-  bus.publish(700);  // near enough to begin in the ring
+  bus.publish(700);  // recent enough to begin in the ring
   SubscriberOptions options = bus.options();
   options.on_gap = GENERATE(OnGap::kFill, OnGap::kSkip, OnGap::kStop);
   Trace trace(bus, options);
@@ -273,7 +273,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
     bus.turn();
     REQUIRE(take_records(trace.subscriber, out) == 0);
   }
-  REQUIRE(trace.subscriber.counters().lost == 1949);  // it has met it
+  REQUIRE(trace.subscriber.counters().lost == 1949);  // it has detected the loss
   CHECK(trace.subscriber.position().sequence == 99);
   CHECK(came(trace.step()) == EventKind::kLost);
   CHECK(trace.subscriber.position().sequence == 2048);
@@ -313,12 +313,12 @@ TEST_CASE("What the journal has damaged but the ring still holds comes from the 
   bus.publish(1000);
   bus.archive(1000);
   flip_bit(bus.journal.file(0, "jnl"), 4096 + 3 * 4096 + 100, 3);
-  Trace trace(bus, bus.options());  // 1,000 of 1,024: too little to spare to read the ring
+  Trace trace(bus, bus.options());  // 1,000 of 1,024: too close to a lap to read the ring
   REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..1000", "caught-up 1000"});
 }
 
-// Puts into the slot of record n what no publisher can have written there.
+// Puts a stamp into the slot of record n that no publisher can have written there.
 void corrupt_slot(TestBus& bus, Sequence n) {
   const Word stamp = ready_stamp(n + 1);
   std::memcpy(bus.ring->slot(n), &stamp, sizeof stamp);
@@ -432,7 +432,7 @@ TEST_CASE("A silent feed is stale once for each silence") {
     while (monotonic_ns() < told_ns + 50'000'000) (void)trace.step();
     bus.publish(1);
   }
-  REQUIRE(trace.until_record(2));  // and not until it is quiet: that may be the next silence
+  REQUIRE(trace.until_record(2));  // and not until it is quiet, which may be the next silence
   CHECK(trace.lines == Lines{"caught-up 0", "stale 0", "1..1", "stale 1", "2..2"});
 }
 
@@ -493,7 +493,7 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   REQUIRE(descriptor.ok());
   REQUIRE(trace.until(EventKind::kCaughtUp));
   int quiet = 0;
-  // An event loop: read until nothing is there, each time it is readable.
+  // An event loop: reads until nothing is there, each time the descriptor is readable.
   const auto read_all = [&] {
     do {
       while (came(trace.step()) != Came::kNothing) {
@@ -585,7 +585,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
   REQUIRE(trace.until(EventKind::kCaughtUp));
   rusage before{};
   rusage after{};
-  // Once more where somebody else had the core until the deadline.
+  // Repeats if another process had the core until the deadline.
   const std::uint64_t hang_ns = monotonic_ns() + 60'000'000'000;
   do {
     bus.turn();
@@ -593,7 +593,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
     CHECK(came(trace.subscriber.next(std::chrono::milliseconds(300))) == Came::kNothing);
     REQUIRE(getrusage(RUSAGE_THREAD, &after) == 0);
   } while (after.ru_nvcsw == before.ru_nvcsw && monotonic_ns() < hang_ns);
-  CHECK(after.ru_nvcsw > before.ru_nvcsw);  // it left the core of its own will
+  CHECK(after.ru_nvcsw > before.ru_nvcsw);  // it gave up the core voluntarily
 }
 
 TEST_CASE("A subscriber that spins has no descriptor, since nobody rings for it") {
@@ -632,13 +632,13 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   CHECK(came(subscriber.next(far)) == EventKind::kCaughtUp);
   CHECK(waits());  // live
   bus.publish(1);
-  // A passed deadline is no reason to miss it.
+  // A passed deadline must not miss it.
   CHECK(came(subscriber.next(Deadline::now())) == ItemKind::kRecord);
 }
 
 TEST_CASE("A schema that its records have not the size of is not believed") {
   TestBus bus;
-  bus.schema = "dbn.mbp-1";  // whose records have 80 bytes; these have 56
+  bus.schema = "dbn.mbp-1";  // its records have 80 bytes; these have 56
   bus.start();
   bus.publish(5);
   Trace live(bus, bus.options(Start::oldest()));

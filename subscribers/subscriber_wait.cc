@@ -7,7 +7,8 @@
 
 namespace lapwing {
 
-// Without the check, a bus that publishes other instruments without a pause would hold the call.
+// Without the check for passed-over records, a bus that continuously publishes other instruments
+// would hold the call.
 bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_over) {
   records_waited_ = cursor_.ledger.counters().records;
   if (deadline_ns == 0 || another_rests()) return false;
@@ -15,7 +16,7 @@ bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_ove
   return spin() || rest(deadline_ns);
 }
 
-// Looks at the next slot only. False: it is not the time to spin, or it is time for the upkeep.
+// Polls only the next slot. Returns false if it is not the time to spin, or if the upkeep is due.
 bool SubscriberWait::spin() {
   if (cursor_.phase != Phase::kLive || !waiter_.spinning()) return false;
   for (; spins_left_ > 0; --spins_left_) {
@@ -25,7 +26,8 @@ bool SubscriberWait::spin() {
   return false;
 }
 
-// Waits a moment in the way the phase allows. False: the deadline has passed, or it is interrupted.
+// Waits a moment in the way that the phase allows. Returns false if the deadline has passed or the
+// call was interrupted.
 bool SubscriberWait::rest(std::uint64_t deadline_ns) {
   if (take_interrupt()) return false;
   const std::uint64_t now = monotonic_ns();
@@ -35,12 +37,12 @@ bool SubscriberWait::rest(std::uint64_t deadline_ns) {
     refuse();
     return false;
   }
-  cursor_.close();  // another call that has opened it meanwhile is misuse
+  cursor_.close();  // an overlapping call that has opened it is misuse
   spins_left_ = 0;
   if (cursor_.phase == Phase::kLive) {
     if (waiter_.spinning()) {
       waiter_.spin();
-    } else if (!stream_.watch.ended()) {  // or the ring is to be read once more at once
+    } else if (!stream_.watch.ended()) {  // otherwise read the ring once more at once
       waiter_.turn(stream_.attachment->map()->words(), seen_in_ring(),
                    std::min(deadline_ns, after_ns(now, doze_ns())));
     }

@@ -1,18 +1,20 @@
-// The waiting of a subscriber's calls. A call spins on the next slot, then rests until something may
+// How the calls of a subscriber wait. A call spins on the next slot, then rests until something may
 // have changed. A wait set or an event loop may wait instead.
 //
 // A call that overlaps a resting one is refused. Meanwhile the read path is closed, so that the hot
-// path, which checks nothing else, fails as well.
+// path, which checks nothing else, also fails.
 //
-// Upkeep (the clock, the socket, the heartbeat) costs more than a look at the next slot. So kSpins
-// empty polls skip it between two upkeeps. With a descriptor none does: event loops do not spin.
+// Upkeep (the clock, the socket, the heartbeat) costs more than a poll of the next slot, so kSpins
+// empty polls skip it between two upkeeps. With a descriptor no poll skips it, because event loops
+// do not spin.
 //
 // Invariants
 //  1. While a call rests, the attention is 0, so that no other call opens the path.
 //  2. The first poll after a rest does not skip the upkeep.
 //
 // Thread safety: interrupt() from any thread and from a signal handler; another_rests() from any
-// thread; the rest by the calling thread. The descriptor has a helper thread (wake_descriptor.h).
+// thread; all other calls from the calling thread. The descriptor has a helper thread
+// (wake_descriptor.h).
 #pragma once
 
 #include <algorithm>
@@ -32,13 +34,14 @@
 namespace lapwing {
 
 inline constexpr std::uint32_t kSpins = 64;  // empty polls between two upkeeps
-// A publisher that has no client slot for this subscriber does not ring its bell.
+// A publisher that has no client slot for this subscriber does not wake it.
 inline constexpr std::uint64_t kUnheardPauseNs = 1'000'000;
-inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // of a sleep that nothing wakes
+inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // longest sleep without a wake-up
 
 class SubscriberWait {
  public:
-  // Borrows the options, the stream and the machine. `interrupt` replaces its own, and outlives it.
+  // Borrows the options, the stream and the machine. `interrupt` replaces its own, and must outlive
+  // it.
   SubscriberWait(const SubscriberOptions& options, const Stream& stream,
                  const SubscriberMachine& machine, Interrupt* interrupt = nullptr)
       : options_(options),
@@ -48,7 +51,7 @@ class SubscriberWait {
         interrupt_(interrupt != nullptr ? *interrupt : own_interrupt_) {}
   SubscriberWait(const SubscriberWait&) = delete;
 
-  // Ends the call that rests, or else the next one.
+  // Ends the resting call, or else the next one.
   void interrupt() noexcept { interrupt_.raise(); }
   bool another_rests() const { return resting_.is_taken(); }
   void refuse() { misused_ = true; }
@@ -56,13 +59,14 @@ class SubscriberWait {
   void begin() {
     if (!another_rests()) interrupted_ = misused_ = false;
   }
-  // The call may wait. A waiter that backs off begins anew after each record, including records that
-  // needed no wait.
+  // The call may wait. A waiter that backs off starts again after each record, even one that needed
+  // no wait.
   void begin_wait() {
     if (records_waited_ != cursor_.ledger.counters().records) waiter_.reset();
   }
-  // Waits a moment after a poll that found nothing. True: poll again. False: the call ends. If
-  // records were passed over, more may be there: it only checks whether the call is over.
+  // Waits a moment after a poll that found nothing. Returns true to poll again, false to end the
+  // call. If records were passed over, more may be available, so it only checks whether the call is
+  // over.
   bool keep_waiting(std::uint64_t deadline_ns, bool has_passed_over);
   // The error of a call that found nothing.
   Errc why_nothing(std::uint64_t deadline_ns) {
@@ -70,9 +74,9 @@ class SubscriberWait {
     if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
     return nothing_by(Deadline::at_monotonic_ns(deadline_ns));
   }
-  // In a forked child, which has no thread that rests.
+  // In a forked child, which has no resting thread.
   void end_in_child() noexcept { resting_.release(); }
-  // A call found something: the next wait begins to spin.
+  // A call found something: the next wait begins with spinning.
   void reset() { waiter_.reset(); }
   bool spins() const { return waiter_.spinning(); }
 
@@ -85,17 +89,17 @@ class SubscriberWait {
   // The next `polls` empty polls skip it.
   void skip_upkeep(std::uint32_t polls) { spins_left_ = polls; }
 
-  // WaitSource::prepare_wait() and finish_wait(). There is nothing to hand out.
+  // WaitSource::prepare_wait() and finish_wait(). Requires that there is nothing to hand out.
   std::optional<WakeUp> prepare();
   void finish() { set_rest_.reset(); }
 
-  // Subscriber::fd() and arm(). There is nothing to hand out that was read already.
+  // Subscriber::fd() and arm(). Requires that no record in memory waits to be handed out.
   absl::StatusOr<int> descriptor();
   bool has_descriptor() const { return descriptor_ != nullptr; }
   bool arm();
 
  private:
-  // Held while a call rests, which has closed the read path.
+  // Held while a call rests. The call has closed the read path.
   struct Rest {
     explicit Rest(SubscriberWait& of) : wait(of), is_held(of.resting_.try_take()) {
       if (is_held) attention_before = std::exchange(wait.cursor_.attention, 0);
@@ -103,7 +107,7 @@ class SubscriberWait {
     ~Rest() {
       if (!is_held) return;
       wait.cursor_.attention = attention_before;
-      wait.misused_ = false;  // that of a call which overlapped this one
+      wait.misused_ = false;  // by a call that overlapped this one
       wait.resting_.release();
     }
     Rest(const Rest&) = delete;
@@ -120,7 +124,8 @@ class SubscriberWait {
   std::uint64_t doze_ns() const {
     return stream_.attachment->control() != nullptr ? kParkNsMax : kUnheardPauseNs;
   }
-  // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
+  // For a start in the future, or in a batch that head does not include yet, any advance of head
+  // ends the wait.
   Sequence seen_in_ring() const { return std::min(cursor_.next - 1, cursor_.ring->head()); }
 
   const SubscriberOptions& options_;
@@ -131,7 +136,7 @@ class SubscriberWait {
   Interrupt& interrupt_;
   Waiter waiter_{options_.wait, &interrupt_};
   BusyFlag resting_;
-  bool interrupted_ = false;          // the last call was ended by it
+  bool interrupted_ = false;          // the last call was interrupted
   bool misused_ = false;              // the last call overlapped a resting one
   std::uint32_t spins_left_ = 0;      // empty polls that skip the upkeep
   std::uint64_t records_waited_ = 0;  // delivered when the last wait began

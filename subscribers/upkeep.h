@@ -1,9 +1,10 @@
-// The upkeep of a subscriber: it reports to its publisher, asks for a client slot, watches the
-// publisher, posts that it is live or behind, and measures ages. Nothing here blocks.
+// The upkeep of a subscriber: reports to its publisher, requests a client slot, watches the
+// publisher, posts kLive and kBehind, and measures ages. It never blocks.
 //
 // Invariants
-//  1. The cursor's `measured_from` is the sequence from which on the meter chooses a record.
-//  2. A client slot is asked for only while a session is attached without a socket.
+//  1. The cursor's `measured_from` is meter_.due(): the meter chooses the first record from there
+//     on.
+//  2. A client slot is requested only while a session is attached without a socket.
 //
 // Thread safety: one thread. Borrows the options, the stream and the client options.
 #pragma once
@@ -24,7 +25,7 @@ namespace lapwing {
 
 class Upkeep {
  public:
-  // `client`: how to ask a publisher for a client slot.
+  // `client`: the options for requesting a client slot.
   Upkeep(const SubscriberOptions& options, Stream& stream, const ClientOptions& client)
       : stream_(stream),
         cursor_(stream.cursor),
@@ -43,7 +44,7 @@ class Upkeep {
   // … and left.
   void detach() { place_request_.stop(); }
 
-  // There is an attachment. Reports, if it is time to.
+  // Requires an attachment. Sends the reports that are due.
   void report(std::uint64_t now_ns) {
     if (stream_.attachment->control() == nullptr) ask_for_place(now_ns);
     ControlClient* const control = stream_.attachment->control();
@@ -56,12 +57,12 @@ class Upkeep {
     ControlClient* const control = stream_.attachment->control();
     if (control != nullptr) reporter_.send(*control, ClientState::kStopped);
   }
-  // Reports, and posts a change between live and behind. True: an event was posted.
+  // Reports, and posts a change between live and behind. Returns true if an event was posted.
   bool run(std::uint64_t now_ns) {
     report(now_ns);
     return post_liveness(now_ns);
   }
-  // There is nothing to read: the same, and checks whether the publisher is gone or silent.
+  // The same if there is nothing to read. Also checks whether the publisher is gone or silent.
   bool run_idle(std::uint64_t now_ns) {
     stream_.watch.look(*stream_.attachment, now_ns);
     if (run(now_ns)) return true;
@@ -70,13 +71,13 @@ class Upkeep {
     return true;
   }
 
-  // An event is delivered. It may end being live.
+  // An event is delivered. It may mean that the subscriber is no longer live.
   void on_delivered(const Due& due) { liveness_.end_at(due.event); }
-  // The next empty read may find the subscriber live.
+  // Whether the next empty read may find the subscriber live.
   bool awaits_live() const { return liveness_.is_awaited(); }
 
-  // Records from `first` on, end to end in `rows`, are delivered now. Not inlined, so that callers
-  // need no registers for it.
+  // Measures the records from `first` on, end to end in `rows`, which are delivered now. Not
+  // inlined, so that callers need no registers for it.
   [[gnu::cold, gnu::noinline]] void measure(Sequence first, std::span<const std::byte> rows) {
     meter_.measure(first, rows, clock_.utc_ns());
     cursor_.measured_from = meter_.due();
@@ -91,7 +92,7 @@ class Upkeep {
       stream_.attachment->take_place(*std::move(control));
     }
   }
-  // Once the session is known to be over, its end is the only event that is left.
+  // Once the session is known to have ended, no other event than its end may follow.
   bool post_liveness(std::uint64_t now_ns) {
     if (!liveness_.is_told() || !stream_.backlog.caught_up() || stream_.watch.ended()) return false;
     std::optional<Liveness::Change> change = liveness_.look(

@@ -1,15 +1,15 @@
-// A descriptor for event loops that is readable when a subscriber's poll() has something to do.
+// A descriptor for event loops that is readable when a subscriber has something to do.
 //
-// A doorbell is a futex word, which no event loop can wait for. So a helper thread parks on it and
-// signals an eventfd. poll() arms it when it has nothing to return; armed, the helper signals once:
-// when head passes what the subscriber has seen, or after a tick, so that poll() gets to its upkeep
-// (a publisher's death, reports, staleness). An event loop that calls poll() until kNothing each
-// time the descriptor is readable therefore misses nothing, and a busy publisher costs the helper
-// no more than one signal for each such round.
+// A doorbell is a futex word, and an event loop cannot wait for one. So a helper thread parks on it
+// and signals an eventfd. Subscriber::arm() arms the descriptor when nothing is available. The
+// helper then signals once: when head passes what the subscriber has seen, or after a tick, so that
+// the subscriber can do its upkeep (a publisher's death, reports, staleness). An event loop misses
+// nothing if it reads until nothing is available each time the descriptor is readable. A busy
+// publisher costs the helper at most one signal for each such round.
 //
-// Thread safety: fd(), arm() and signal() belong to the subscriber's thread; the helper touches
-// only what is behind the mutex. Owns the eventfd and the thread, and a share of the mapping while
-// armed on it.
+// Thread safety: fd(), arm() and signal() belong to the subscriber's thread; the helper uses only
+// members that the mutex protects. Owns the eventfd and the thread, and a share of the mapping
+// while it is armed on that.
 #pragma once
 
 #include <condition_variable>
@@ -31,15 +31,15 @@ inline constexpr std::uint64_t kSeekingTickNs = 10'000'000;  // while there is n
 
 class WakeDescriptor {
  public:
-  // Errors: kSystem, kLimit: no descriptor or thread to be had; those of place_this_thread.
+  // Errors: kSystem, kLimit: no descriptor or thread can be created; those of place_this_thread.
   static absl::StatusOr<std::unique_ptr<WakeDescriptor>> start(const ThreadPlacement& placement);
   ~WakeDescriptor();
 
   int fd() const { return event_.get(); }
-  // Readable no longer, until head passes `seen` or a tick is over. Without a map: the seeking
-  // tick.
+  // The descriptor becomes unreadable until head passes `seen` or a tick is over. Without a map,
+  // the tick is kSeekingTickNs.
   void arm(std::shared_ptr<const RingMap> map, Sequence seen);
-  // Readable from now on.
+  // The descriptor becomes readable.
   void signal();
 
  private:
@@ -50,7 +50,7 @@ class WakeDescriptor {
   UniqueFd event_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;  // these four behind the mutex
+  bool stopping_ = false;  // the mutex protects these four
   bool armed_ = false;
   std::shared_ptr<const RingMap> map_;
   Sequence seen_ = kNoSequence;

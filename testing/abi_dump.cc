@@ -35,7 +35,7 @@ struct Field {
   std::string type;
 };
 
-// "u64", "i32", "char[64]", "enum", "struct": a change of type must not hide behind an equal size.
+// "u64", "i32", "char[64]", "enum", "struct": detects a change of type that keeps the size.
 template <typename T>
 std::string type_name() {
   if constexpr (std::is_array_v<T>) {
@@ -57,7 +57,7 @@ struct Enumerator {
   Enum value;
 };
 
-// Collects lines. An integer is written in decimal, a text in quotes.
+// Collects lines. Integers are written in decimal, texts in quotes.
 class Dump {
  public:
   void header(const char* name) {
@@ -193,7 +193,7 @@ void dump_ring_layout(Dump& dump) {
   ENUM(RingState, kRunning, kClosed);
 }
 
-// The arithmetic of the slot protocol at points where an implementation is likely to differ.
+// The arithmetic of the slot protocol, at points where implementations are likely to differ.
 void dump_slot_stamp(Dump& dump) {
   dump.header("slot_stamp.h");
   RULE(writing_stamp(1));

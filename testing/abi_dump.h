@@ -1,8 +1,9 @@
-// The whole agreement as text: every constant, size, offset, enumerator and error number of proto/.
+// All shared definitions as text: every constant, size, offset, enumerator and error number of
+// proto/.
 //
-// Built into tests only. proto/abi_golden_test.cc compares the text with tests/golden/abi.golden, so that
-// no number that two processes, two releases or two languages share changes unnoticed; a house rule
-// checks that nothing a header of proto/ declares is missing from it.
+// Only used in tests. proto/abi_golden_test.cc compares the text with tests/golden/abi.golden, so
+// that no number shared by two processes, two releases or two languages changes unnoticed. A lint
+// rule checks that the dump contains every declaration of the headers in proto/.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -11,7 +12,7 @@
 
 namespace lapwing {
 
-// One line a fact, grouped by header; a group starts with `[header]`:
+// One line per fact, grouped by header. A group starts with `[header]`:
 //   constant NAME VALUE                 rule EXPRESSION VALUE        error NUMBER NAME
 //   struct NAME size BYTES align BYTES  field STRUCT.NAME OFFSET BYTES TYPE
 //   enum NAME BYTES                     value ENUM.NAME NUMBER

@@ -1,5 +1,5 @@
 // A publisher without threads, sockets or clocks: a ring in memory, a session log and an archiver,
-// on any Disk and WriteQueue. Time is what the test says. Test code only; not thread-safe.
+// on any Disk and WriteQueue. The test controls the time. Test code only; not thread-safe.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ inline void fill_slot(std::byte* slot, Sequence n, std::uint64_t salt,
 class ArchiveFixture {
  public:
   struct Options {
-    std::string root;  // holds `sessions`; the journal's directory is made in it
+    std::string root;  // contains `sessions`; the journal's directory is created in it
     JournalGeometry geometry{.slot_bytes = 64, .record_bytes = 56, .segment_slots = 1024};
     std::uint64_t capacity = 1024;
     std::uint64_t sync_interval_ns = 10'000'000;
@@ -56,7 +56,7 @@ class ArchiveFixture {
     LogHook log{};
   };
 
-  static constexpr std::uint64_t kTurnNs = 100'000;  // the clock's step between turns
+  static constexpr std::uint64_t kTurnNs = 100'000;  // step of the clock between turns
 
   ArchiveFixture(Disk& disk, WriteQueue& queue, Options options)
       : disk_(disk),
@@ -66,7 +66,7 @@ class ArchiveFixture {
 
   static Id128 journal_id() { return id_of(7); }
   std::string directory() const { return options_.root + "/" + journal_.hex(); }
-  // The next session begins another journal below the same root.
+  // The next session begins another journal in the same root.
   void begin_journal(std::uint8_t tag) { journal_ = id_of(tag); }
   JournalFiles files() const { return {&disk_, directory(), journal_, options_.geometry}; }
   const JournalGeometry& geometry() const { return options_.geometry; }
@@ -78,7 +78,7 @@ class ArchiveFixture {
     absl::Status made = disk_.make_directory(directory(), 0700);
     if (made.ok()) made = disk_.sync_directory(options_.root);
     if (!made.ok()) return made;
-    if (!archiver_) sessions_.reset();  // a real disk has it locked
+    if (!archiver_) sessions_.reset();  // a real disk would have it locked
     auto log = SessionLog::open(disk_, options_.root);
     if (!log.ok()) return log.status();
     sessions_.emplace(*std::move(log));
@@ -106,7 +106,7 @@ class ArchiveFixture {
     return absl::OkStatus();
   }
 
-  // Publishes up to `count` records, as many as the limit allows. Returns how many that were.
+  // Publishes up to `count` records, as many as the limit allows. Returns the number published.
   std::uint64_t publish(std::uint64_t count) {
     std::uint64_t done = 0;
     for (; done < count && head_ < archiver_->limit(); ++done) {
@@ -116,8 +116,8 @@ class ArchiveFixture {
     return done;
   }
 
-  // The process dies within the next record, if that may be written: after W1 of the slot protocol,
-  // or after W3 and before head moves.
+  // The process dies within the next record, if the limit allows writing it: after W1 of the slot
+  // protocol, or after W3 and before head moves.
   void die_within_record(bool finished) {
     if (head_ >= archiver_->limit()) return;
     fill_slot(slot(head_ + 1), head_ + 1, salt_, options_.geometry);
@@ -131,7 +131,7 @@ class ArchiveFixture {
     return archiver_->step(head_, now_ns_, wall_ns_, wait_ns);
   }
 
-  // Steps until done() holds; false if it does not within `turns`.
+  // Steps until done() returns true. Returns false if that takes more than `turns`.
   template <typename Done>
   bool step_until(Done done, int turns = 100'000, std::uint64_t wait_ns = 0) {
     for (int i = 0; i < turns; ++i) {
@@ -141,7 +141,7 @@ class ArchiveFixture {
     return done();
   }
 
-  // Publishes `count` records, stepping whenever the limit is reached.
+  // Publishes `count` records, with steps whenever the limit is reached.
   void publish_all(std::uint64_t count, std::uint64_t wait_ns = 0) {
     while (count > 0) {
       const std::uint64_t done = publish(count);
@@ -151,13 +151,13 @@ class ArchiveFixture {
   }
 
   absl::Status close() { return archiver_->close(head_, wall_ns_); }
-  // The process dies: the archiver's memory is gone, the ring stays.
+  // The process dies: the archiver's memory is lost, the ring remains.
   void drop_archiver() { archiver_.reset(); }
 
   Archiver& archiver() { return *archiver_; }
   bool has_archiver() const { return archiver_ != nullptr; }
   SessionLog& sessions() { return *sessions_; }
-  // The log as the next process opens it.
+  // Opens the log as the next process would.
   SessionLog& sessions_after_kill() {
     auto log = SessionLog::open(disk_, options_.root);
     REQUIRE(log.ok());
@@ -167,7 +167,7 @@ class ArchiveFixture {
   Sequence head() const { return head_; }
   std::uint64_t now_ns() const { return now_ns_; }
   std::uint64_t wall_ns() const { return wall_ns_; }
-  // Somebody sets the clock.
+  // Simulates a change of the system clock.
   void step_wall_clock(std::int64_t ns) { wall_ns_ += static_cast<std::uint64_t>(ns); }
   void pass_time(std::uint64_t ns) {
     now_ns_ += ns;

@@ -1,4 +1,4 @@
-// For tests: a bus that is asked while its own thread, the test's, takes its turns.
+// For tests: a bus that receives requests while its own thread, the test's, runs its turns.
 //
 // Thread safety: the test's thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-// Does `work` in another thread while the bus's own takes its turns.
+// Runs `work` in another thread while this thread runs the bus's turns.
 template <typename Work>
 auto beside(TestBus& bus, Work work) {
   auto done = std::async(std::launch::async, work);
@@ -24,7 +24,7 @@ auto beside(TestBus& bus, Work work) {
   return done.get();
 }
 
-// Attached, and has sent this report.
+// Returns a client that is attached and has sent this report.
 inline ControlClient reporting(TestBus& bus, const std::string& name, bool may_park,
                                const ReportFrame& report) {
   auto client = beside(bus, [&, path = socket_in(bus.directory())] {

@@ -1,5 +1,5 @@
-// For tests of a subscriber's parts: a bus that the test drives, with so many records, and a
-// subscriber's attachment to it.
+// For tests of a subscriber's parts: a bus with records that the test controls, and a subscriber's
+// attachment to it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// For tests: what books must be, found out the naive way from the bare entries of a state.
+// For tests: the expected books, computed in a simple way from the entries of a state.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace lapwing {
 
-// The plainest state that there can be.
+// The simplest possible state.
 class NaiveState : public FoldState {
  public:
   const std::byte* find(std::span<const std::byte> key) override {
@@ -53,8 +53,8 @@ class NaiveState : public FoldState {
 
 struct NaiveLevel {
   std::uint64_t size = 0;
-  std::uint32_t orders = 0;                                             // a top is none
-  std::map<std::pair<std::uint64_t, std::uint64_t>, OrderEntry> queue;  // by place, then order id
+  std::uint32_t orders = 0;                                             // a top is not an order
+  std::map<std::pair<std::uint64_t, std::uint64_t>, OrderEntry> queue;  // by rank, then order id
 };
 
 struct NaiveBook {
@@ -125,7 +125,7 @@ void check_side(const OrderBook& book, dbn::Side side, Levels first, Levels last
   }
 }
 
-// Everything that the books say, but for the digests, which cost more.
+// Compares everything except the digests, which are more expensive.
 inline void check_same(const OrderBooks& books, const NaiveState& state) {
   const NaiveBooks naive = naive_books(state);
   REQUIRE(books.books().size() == naive.books.size());

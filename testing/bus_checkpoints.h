@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// The last record of each of kKeys keys, and what was lost. An entry is larger than a record.
+// The last record of each of kKeys keys, and the losses. An entry is larger than a record.
 class TestFold : public Fold {
  public:
   static constexpr std::uint64_t kKeys = 300;
@@ -28,7 +28,7 @@ class TestFold : public Fold {
     std::byte record[56];
   };
 
-  // `entry_bytes`: more than an entry needs, for a state that takes longer to load.
+  // `entry_bytes` may exceed the size of an entry, for a state that takes longer to load.
   explicit TestFold(std::uint32_t entry_bytes = sizeof(Entry), std::string name = "last") {
     shape_.name = std::move(name);
     shape_.schema = "bytes";
@@ -36,7 +36,7 @@ class TestFold : public Fold {
     shape_.entry_bytes = entry_bytes;
     shape_.key_bytes = 2;
   }
-  // Of another meaning, or for other buses.
+  // Lets a test change the fold's meaning or the buses that it matches.
   FoldShape& shape_to_spoil() { return shape_; }
 
   const FoldShape& shape() const override { return shape_; }
@@ -74,7 +74,7 @@ class TestFold : public Fold {
   FoldShape shape_;
 };
 
-// The state of records 1 … last of a bus that lost nothing.
+// The state of records 1 … last of a bus without losses.
 inline MemoryState state_of(const Fold& fold, const TestBus& bus, Sequence last) {
   MemoryState state(fold.shape());
   for (Sequence n = 1; n <= last; ++n) fold.apply(n, bus.journal.record(n), state);
@@ -85,7 +85,7 @@ inline CheckpointIdentity identity_at(const TestBus& bus, Sequence as_of) {
   return {bus.journal.current_journal_id(), bus.ring->header().session_id, as_of};
 }
 
-// Writes what a checkpointer would write; returns the file.
+// Writes the checkpoint that a checkpointer would write. Returns the file.
 inline std::string write_checkpoint(const TestBus& bus, const Fold& fold, const MemoryState& state,
                                     const CheckpointIdentity& identity) {
   PosixDisk disk;

@@ -1,6 +1,6 @@
-// For tests: a bus whose every step is the test's own. A real ring, a real control server and real
-// journal files (JournalFixture), but no thread and no clock of its own: records are archived,
-// flushes answered and sessions ended when the test says so.
+// For tests: a bus in which the test controls every step. It has a real ring, a real control server
+// and real journal files (JournalFixture), but no thread and no clock of its own. Records are
+// archived, flushes answered and sessions ended only when the test requests it.
 #pragma once
 
 #include <sys/stat.h>
@@ -32,9 +32,9 @@ enum class FlushManner { kAnswer, kIgnore };
 
 class TestBus : public QuietPublisher {
  public:
-  static constexpr std::uint64_t kCapacity = 1024;  // the smallest for 56-byte records
+  static constexpr std::uint64_t kCapacity = 1024;  // the minimum for 56-byte records
 
-  // `reservation`: sequences that each session reserves, a multiple of a block.
+  // `reservation`: number of sequences that each session reserves, a multiple of a block.
   explicit TestBus(bool with_journal = true, Sequence reservation = 1 << 20)
       : with_journal_(with_journal), reservation_(reservation) {}
 
@@ -48,13 +48,13 @@ class TestBus : public QuietPublisher {
     return options;
   }
 
-  // Of the next sessions. A journal that comes is a new one.
+  // Applies to the next sessions. Adding a journal starts a new one.
   void set_journal(bool with_journal) {
     with_journal_ = with_journal;
     if (with_journal) begin_journal();
   }
-  // Begins the next session: its entries, its ring, bus.json. Nobody answers on the socket yet. A
-  // journal that has failed is not continued: another one begins.
+  // Begins the next session: its entries, its ring and bus.json. The socket does not answer yet. A
+  // failed journal is not continued; another one begins.
   void begin_session() {
     ++session_;
     if (std::exchange(journal_failed_, false)) begin_journal();
@@ -88,18 +88,18 @@ class TestBus : public QuietPublisher {
     open_socket();
   }
 
-  // Publishes `count` records; archives first what the gate asks for.
+  // Publishes `count` records. First archives as much as the gate requires.
   void publish(std::uint64_t count) {
     for (; count > 0; --count) {
       store_next();
       store_head(ring->words(), next_ - 1);
     }
   }
-  // The same, but killed before head could move.
+  // The same, but as if killed before head could move.
   void publish_without_head(std::uint64_t count) {
     for (; count > 0; --count) store_next();
   }
-  // Writes to the journal, and syncs.
+  // Writes to the journal and syncs.
   void archive(Sequence through) {
     archive_unsynced(through);
     journal.write_sums(durable_ + 1, through);
@@ -111,20 +111,20 @@ class TestBus : public QuietPublisher {
     archived_ = through;
     store_archived(ring->words(), through);
   }
-  // Live goes on; the session's end is recorded at once, as of what is durable.
+  // Live publishing continues. The session's end is recorded immediately, as of `durable`.
   void fail_journal(JournalCondition condition = {JournalState::kFailed, 5}) {
     journal_failed_ = true;
     journal.end(session_, durable_, SessionEnd::kFailed);
     store_journal_condition(ring->words(), condition);
   }
-  // Retention: whole segments below this one are gone.
+  // Simulates retention: removes all segments below this one.
   void prune_below_segment(std::uint64_t segment, bool ring_says_so = true) {
     oldest = journal.geometry().segment_first(segment);
     if (ring_says_so) store_oldest(ring->words(), oldest);
     journal.retain_from_segment(segment);
   }
 
-  // What the service thread does: everything that clients have asked for meanwhile.
+  // One turn of the service thread: handles all requests of clients.
   void turn() {
     beat();
     if (server == nullptr || !beating) return;
@@ -138,30 +138,30 @@ class TestBus : public QuietPublisher {
     if (ring != nullptr && beating) store_heartbeat(ring->words(), monotonic_ns());
   }
 
-  // The process is gone; its files stay.
+  // The process ends; its files remain.
   void kill() {
     server->close();
     server.reset();
   }
-  // What the next publisher does first, if the ring file is there.
+  // The first step of the next publisher if the ring file exists.
   void recover() {
     if (durable_ < next_ - 1) archive(next_ - 1);
     journal.end(session_, next_ - 1, SessionEnd::kRecovered);
     REQUIRE(ring->unlink().ok());
   }
-  // What it does if not: what was not durable never existed.
+  // Its first step if not: records that were not durable are lost.
   void cut(Sequence durable) {
     journal.end(session_, durable, SessionEnd::kCut, reserved_);
     next_ = reserved_ + 1;
     REQUIRE(ring->unlink().ok());
   }
-  // Somebody puts an older copy of the journal back, in which the session ends with this record …
+  // Simulates restoring an older copy of the journal, in which the session ends with this record …
   void put_back(Sequence last) {
     journal.end(session_, last, SessionEnd::kRecovered);
     next_ = last + 1;
     REQUIRE(ring->unlink().ok());
   }
-  // … or one from before its first session.
+  // … or one from before the first session.
   void forget_history() {
     for (const char* suffix : {"", kCopySuffix}) {
       std::filesystem::remove(absl::StrCat(journal.root(), "/", kSessionsFileName, suffix));
@@ -182,7 +182,7 @@ class TestBus : public QuietPublisher {
     REQUIRE(ring->unlink().ok());
   }
 
-  // bus.json as the publisher writes it.
+  // bus.json as written by the publisher.
   BusDescription description(bool closed) const {
     BusDescription bus;
     bus.name = "test";
@@ -214,7 +214,7 @@ class TestBus : public QuietPublisher {
   FlushManner flush = FlushManner::kAnswer;
   bool beating = true;
   Sequence oldest = 1;
-  // Of the next session; its records stay what they are.
+  // Applies to the next session. Its records stay the same.
   std::uint64_t capacity = kCapacity;
   SchemaLabel schema = "bytes";
   std::string described_as;  // Schema::text()
@@ -272,7 +272,7 @@ inline Subscriber open_subscriber(SubscriberOptions options) {
   return *std::move(opened);
 }
 
-// Takes as many records as are there and fit, end to end; stops before an event, which stays due.
+// Takes as many records as are available and fit, packed. Stops before an event, which stays due.
 inline std::size_t take_records(Subscriber& subscriber, std::span<std::byte> out,
                                 std::size_t record_bytes = 56) {
   std::size_t count = 0;
@@ -284,14 +284,15 @@ inline std::size_t take_records(Subscriber& subscriber, std::span<std::byte> out
   return count;
 }
 
-// A subscriber and what it got, written down in lines: "1..50" for records, "state x 3" for entries
-// of a state, one line for each event but the first session. Every record is compared with what was published.
+// A subscriber and a trace of its results as lines: "1..50" for records, "state x 3" for entries of
+// a state, and one line for each event except the first session. Every record is compared with the
+// published one.
 class Trace {
  public:
   Trace(TestBus& bus, SubscriberOptions options)
       : subscriber(open_subscriber(std::move(options))), bus_(&bus) {}
 
-  // Polls until this came; false if it did not come in a long time, or before the end.
+  // Polls until `wanted` was delivered. Returns false after a long time, or at the end.
   bool until(Came wanted) {
     return until_true([wanted](const Result<Item>& item) { return came(item) == wanted; });
   }
@@ -300,7 +301,7 @@ class Trace {
       return item->kind == ItemKind::kRecord && item->sequence >= n;
     });
   }
-  // Polls until the bus has a subscriber, or one whose flush request waits.
+  // Polls until the bus has a subscriber, or one with a waiting flush request.
   bool until_attached() {
     return until_true(
         [this](const Result<Item>&) { return bus_->server->subscriber_count() == 1; });
@@ -308,7 +309,8 @@ class Trace {
   bool until_flush_waits() {
     return until_true([this](const Result<Item>&) { return bus_->server->flushes_waiting(); });
   }
-  // Polls until nothing has come for so many polls that all upkeep had its turn, or the end has.
+  // Polls until many polls in a row delivered nothing, so that all upkeep has run, or until the
+  // end.
   void until_quiet() {
     const std::uint64_t deadline_ns = far_deadline();
     for (int quiet = 0; quiet < 1000;) {
@@ -329,7 +331,7 @@ class Trace {
     return item;
   }
 
-  // Whether the words of the last event contain these.
+  // True if the last event's text contains `words`.
   bool says(const std::string& words) const {
     UNSCOPED_INFO(text);
     return text.find(words) != std::string::npos;
@@ -341,7 +343,7 @@ class Trace {
   std::string schema_note;  // of the last session
 
  private:
-  // Ends a hang; nothing is measured by it.
+  // Only ends a hang.
   static std::uint64_t far_deadline() { return monotonic_ns() + 60'000'000'000; }
 
   template <typename Predicate>
@@ -397,10 +399,11 @@ class Trace {
   TestBus* bus_;
   Sequence run_first_ = 0;
   Sequence run_last_ = 0;
-  std::uint64_t entries_ = 0;  // of the state that is delivered
+  std::uint64_t entries_ = 0;  // of the state being delivered
 };
 
-// A bus with so many records, and a subscriber from the oldest that has delivered them all.
+// A bus with the given number of records, and a subscriber from the oldest that has delivered all
+// of them.
 struct CaughtUp {
   explicit CaughtUp(std::uint64_t published, bool with_journal = true)
       : bus(with_journal), trace(bus, bus.options()) {

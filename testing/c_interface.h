@@ -1,4 +1,5 @@
-// For tests of the C interface: structs that say their size, and handles that are destroyed.
+// For tests of the C interface: structs that contain their size, and handles that are destroyed
+// automatically.
 //
 // Thread safety: as the handles.
 #pragma once
@@ -35,7 +36,7 @@ using Channel = std::unique_ptr<lapwing_channel, Destroy<lapwing_channel_destroy
 using Symbols = std::unique_ptr<lapwing_symbols, Destroy<lapwing_symbols_destroy>>;
 using WaitSet = std::unique_ptr<lapwing_wait_set, Destroy<lapwing_wait_set_destroy>>;
 
-// A bus in a directory of the test's own, with records of 8 bytes: record n is n.
+// A bus in its own directory, with records of 8 bytes. Record n is n.
 class TestBus {
  public:
   explicit TestBus(std::uint64_t capacity = 4096, std::uint32_t flags = 0) {
@@ -56,7 +57,7 @@ class TestBus {
     REQUIRE(result == LAPWING_OK);
     publisher_.reset(opened);
   }
-  // The records first to last.
+  // Publishes the records first to last.
   lapwing_result publish(std::uint64_t first, std::uint64_t last) {
     std::vector<std::uint64_t> rows;
     for (std::uint64_t n = first; n <= last; ++n) rows.push_back(n);
@@ -95,7 +96,7 @@ struct Batch64 {
   std::vector<std::uint64_t> rows;
 };
 
-// Reads until an event of that kind, or a result that is not ok, which it returns.
+// Reads until an event of that kind, or until a result that is not ok. Returns that result.
 inline lapwing_result read_until(lapwing_subscriber* subscriber, std::uint32_t kind) {
   Batch64 into;
   for (;;) {

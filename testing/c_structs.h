@@ -1,4 +1,4 @@
-// Structs of the C interface that say their size; options have their defaults.
+// Structs of the C interface that contain their size. Options have their defaults.
 //
 // Thread safety: pure functions.
 #pragma once

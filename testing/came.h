@@ -1,5 +1,5 @@
-// What a call that reads gave, as one value to compare: a record, an entry of a state, an event of
-// some kind, the end, or nothing.
+// The result of a reading call as one value for comparisons: a record, an entry of a state, an
+// event of some kind, the end, or nothing.
 //
 //   CHECK(came(subscriber.next(Deadline::now())) == EventKind::kCaughtUp);
 //   CHECK(came(batch) == Came::kNothing);
@@ -15,7 +15,7 @@ namespace lapwing {
 
 class Came {
  public:
-  static const Came kNothing;  // by the deadline, by an interrupt or by misuse
+  static const Came kNothing;  // ended by the deadline, an interrupt or misuse
   static const Came kEnd;
 
   constexpr Came(ItemKind item) : item_(item) {}

@@ -1,6 +1,6 @@
-// The main function of every Catch2 program, compiled once. Its random numbers begin with the seed
-// of the run; Catch2 prints it, and `--rng-seed` gives another. What tests make is writable for
-// nobody else, whatever the user's umask: the library refuses a directory that others may change.
+// The main function of every Catch2 program, compiled once. Random numbers use the seed of the run,
+// which Catch2 prints and `--rng-seed` sets. The tests' files are writable only for their owner,
+// regardless of the umask, because the library refuses directories that other users may change.
 #include <sys/stat.h>
 
 #define CATCH_CONFIG_RUNNER

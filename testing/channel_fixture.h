@@ -1,4 +1,4 @@
-// For tests: both ends of a channel in one process. Thread safety: one thread makes a pair.
+// For tests: both ends of a channel in one process. Thread safety: one thread creates a pair.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -21,13 +21,13 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kChannelTestNs = 60'000'000'000;  // a hang, and no measure
+inline constexpr std::uint64_t kChannelTestNs = 60'000'000'000;  // only ends a hang
 
 inline Deadline soon() {
   return std::chrono::nanoseconds(kChannelTestNs);
 }
 
-// One end accepts in this thread, the other connects in another.
+// One end accepts in this thread; the other connects in another thread.
 template <typename Accepted, typename Connected>
 std::pair<Accepted, Connected> make_ends(const std::string& path,
                                          const ChannelOptions& accept_options,
@@ -44,7 +44,7 @@ std::pair<Accepted, Connected> make_ends(const std::string& path,
   return {std::move(*accepted), std::move(*connected)};
 }
 
-// A side without an end, for a test that plays its part by hand.
+// A side without an end, for a test that simulates it.
 template <ChannelRole role>
 struct RawEnd {
   std::unique_ptr<ChannelSide> side;
@@ -57,7 +57,7 @@ struct RawEnd {
   }
 };
 
-// A producer and a consumer that are connected to each other.
+// A connected producer and consumer.
 class ChannelPair {
  public:
   explicit ChannelPair(const ChannelOptions& options)

@@ -1,5 +1,5 @@
-// For tests: both halves of the frame protocol over plain memory, messages that can be told apart,
-// and how often a test repeats what it does. Thread safety: none.
+// For tests: both halves of the frame protocol over plain memory, distinguishable messages, and the
+// number of repetitions of a test. Thread safety: none.
 #pragma once
 
 #include <bit>
@@ -16,12 +16,12 @@
 
 namespace lapwing {
 
-// Random operations, or variants of what a hostile peer writes.
+// The number of random operations, or of variants written by a hostile peer.
 inline std::uint64_t channel_operations() {
   return count_from("LAPWING_CHANNEL_OPERATIONS", 100'000);
 }
 
-// The finaliser of splitmix64: a number that looks random, the same for the same input.
+// The finaliser of splitmix64: a pseudorandom number that depends only on the input.
 constexpr std::uint64_t mixed(std::uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
@@ -33,7 +33,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mixed(seed)) {}
   std::uint64_t next() { return mixed(state_++); }
-  // Below `end`, which is below 2^32.
+  // A number below `end`, which must be below 2^32.
   std::uint64_t below(std::uint64_t end) { return ((next() >> 32) * end) >> 32; }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
 
@@ -41,7 +41,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Bytes that start on a frame's alignment, and of which the sanitizer knows the exact end.
+// Bytes that start at a frame's alignment and end exactly where the sanitizer can detect overruns.
 class FrameMemory {
  public:
   explicit FrameMemory(std::size_t size)
@@ -70,7 +70,7 @@ inline ChannelHeader frame_header(std::uint64_t capacity, std::uint32_t message_
   return header;
 }
 
-// One direction of a channel, over memory that is the caller's.
+// One direction of a channel, over memory owned by the caller.
 struct FrameRing {
   FrameRing(std::span<std::byte> memory, std::uint32_t message_bytes_max,
             std::uint32_t payload_offset)
@@ -87,12 +87,12 @@ struct FrameRing {
   FrameReader reader;
 };
 
-// The largest message for which check_channel_geometry takes the capacity.
+// The largest message that check_channel_geometry accepts for this capacity.
 constexpr std::uint32_t largest_message(std::uint64_t capacity, std::uint32_t payload_offset) {
   return static_cast<std::uint32_t>(capacity / 2) - payload_offset;
 }
 
-// Frame size in bytes, and payload offset in the frame, of a message whose claim had `claimed` bytes.
+// The frame size in bytes of a message whose claim had `claimed` bytes.
 constexpr std::uint64_t committed_frame_bytes(std::size_t claimed, std::size_t size,
                                               std::uint32_t payload_offset) {
   return claimed <= short_bytes_max(payload_offset) ? kFrameAlign
@@ -121,7 +121,7 @@ inline FrameWords frame_words(const FrameHeads& heads, ChannelPosition at, std::
   return {heads.at(at, kind, size, type), 0};
 }
 
-// Content of which every part can be checked alone: the eight bytes at `place` of a message.
+// Content that can be checked in parts: the eight bytes at `place` of a message.
 constexpr std::uint64_t content_at(std::uint64_t key, std::size_t place) {
   return std::rotr(key, static_cast<int>(place % 8 * 8));
 }

@@ -1,5 +1,4 @@
-// A fold of a test's own, and checkpoints of it on a simulated disk. Test code only; not
-// thread-safe.
+// A fold for tests, and checkpoints of it on a simulated disk. Test code only; not thread-safe.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -19,7 +18,7 @@ inline Id128 checkpoint_fixture_id(std::uint8_t tag) {
   return id;
 }
 
-// Entries of any size, the first 8 bytes of which (or all, if they have fewer) are the key.
+// Entries of any size. The key is the first 8 bytes, or all bytes if there are fewer.
 class FixtureFold final : public Fold {
  public:
   explicit FixtureFold(std::uint32_t entry_bytes, std::uint32_t version = 1) {
@@ -73,7 +72,7 @@ inline CheckpointIdentity fixture_identity(Sequence sequence) {
 inline absl::Status write_checkpoint(Disk& disk, const std::string& directory, const Fold& fold,
                                      const CheckpointIdentity& identity,
                                      std::span<const std::byte> entries) {
-  constexpr std::size_t kWriteBytes = 4 * kCheckpointBlockBytes;  // several, of small files too
+  constexpr std::size_t kWriteBytes = 4 * kCheckpointBlockBytes;  // small files also need several
   auto writer = CheckpointWriter::create(disk, directory, fold, identity, kWriteBytes);
   if (!writer.ok()) return writer.status();
   const absl::Status status = writer->append(entries);

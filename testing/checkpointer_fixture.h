@@ -1,5 +1,5 @@
-// For tests: a checkpointer on a bus whose every step is the test's own, and what it has left. Test
-// code only; one thread.
+// For tests: a checkpointer on a bus that the test controls, and its checkpoints. Test code only;
+// one thread.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -40,7 +40,7 @@ inline Checkpointer open_checkpointer(const CheckpointerSetUp& options) {
   return *std::move(opened);
 }
 
-// A checkpointer that follows a test's bus, each in turn.
+// A checkpointer that follows a test's bus. Both run in turns.
 struct Following {
   Following(TestBus& of, const CheckpointerSetUp& options)
       : bus(of), checkpointer(open_checkpointer(options)) {}
@@ -60,7 +60,7 @@ struct Following {
   bool until_closed() {
     return until([&] { return checkpointer->is_closed(); });
   }
-  // So long that whatever it would do, it has done.
+  // Runs long enough for all pending work.
   void until_quiet() {
     for (int i = 0; i < 50; ++i) turn();
   }
@@ -106,7 +106,7 @@ inline std::uint64_t digest_of(const CheckpointFile& file) {
   return digest_entries(checkpoint->entries());
 }
 
-// A bus with so many records that was closed.
+// A closed bus with the given number of records.
 struct ClosedBus : TestBus {
   explicit ClosedBus(std::uint64_t records) {
     start();

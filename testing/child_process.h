@@ -1,9 +1,9 @@
-// Child processes of a test, and memory it shares with them.
+// Child processes of a test, and memory shared with them.
 //
-// A child ends with the test that started it, and whoever waits for one gives up in time. It must
-// not use the test framework: it returns an exit code, and says what was wrong in a Complaint.
+// A child ends with the test that started it, and waits for a child are bounded. A child must not
+// use the test framework: it returns an exit code, and reports errors in a Complaint.
 //
-// Thread safety: one thread starts a child and waits for it, and lives as long as the child should.
+// Thread safety: one thread starts a child and waits for it. It must live as long as the child.
 #pragma once
 
 #include <poll.h>
@@ -31,10 +31,10 @@
 
 namespace lapwing {
 
-inline constexpr int kChildHangMs = 120'000;  // a hang, and no measure
+inline constexpr int kChildHangMs = 120'000;  // only ends a hang
 
-// Keeps this process on the index-th of the processors it may use, so that two of them run at the
-// same time and not one after the other; where there are not so many, it stays anywhere.
+// Pins this process to the index-th processor that it may use, so that two processes run at the
+// same time. Does nothing if there are not enough processors.
 inline void run_on_processor(std::size_t index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -48,7 +48,8 @@ inline void run_on_processor(std::size_t index) {
   }
 }
 
-// A T that a test shares with the children it starts afterwards; zeros, then T's own defaults.
+// A T shared by a test and the children that it starts later. Zeroed, then initialized with T's
+// defaults.
 template <typename T>
 class Shared {
  public:
@@ -71,11 +72,11 @@ class Shared {
   T* value_;
 };
 
-// In shared memory: what a child found wrong, for the test to show.
+// An error message of a child in shared memory, for the test to print.
 struct Complaint {
   char text[512];
 
-  // Returns the exit code of a child that complains.
+  // Stores the message and returns the exit code for failure.
   int say(std::string_view what) {
     what = what.substr(0, sizeof text - 1);
     std::memcpy(text, what.data(), what.size());
@@ -87,16 +88,16 @@ struct Complaint {
 class ChildProcess {
  public:
   ChildProcess() = default;
-  // Runs `body` in a child, whose exit code is what it returns.
+  // Runs `body` in a child and uses its result as the exit code.
   template <typename Body>
   explicit ChildProcess(const Body& body) {
     const pid_t parent = getpid();
-    std::fflush(nullptr);  // or the child might print it, too
+    std::fflush(nullptr);  // so that the child does not print it again
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(EXIT_FAILURE);  // it ended before the line above
+    if (getppid() != parent) _exit(EXIT_FAILURE);  // the parent ended before prctl
     run(body);
   }
   ChildProcess(ChildProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
@@ -109,17 +110,17 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
   void send(int signal) const { kill(pid_, signal); }
-  // Stops it; it stands still on return.
+  // Stops the child. It is stopped on return.
   void stop() const {
     kill(pid_, SIGSTOP);
     int status = 0;
     REQUIRE(waitpid(pid_, &status, WUNTRACED) == pid_);
     REQUIRE(WIFSTOPPED(status));
   }
-  // Somebody else has waited for it.
+  // The child has been waited for elsewhere.
   void forget() { pid_ = -1; }
 
-  // Waits for its end. The exit code; or minus the signal that ended it.
+  // Waits for the child to end. Returns its exit code, or minus the signal that ended it.
   int wait(int hang_ms = kChildHangMs) {
     const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     REQUIRE(fd >= 0);
@@ -134,7 +135,8 @@ class ChildProcess {
   }
 
  private:
-  // An exception, also the framework's, ends the child instead of making a second test of it.
+  // An exception, including the framework's, ends the child. Otherwise it would continue as a
+  // second test.
   template <typename Body>
   [[noreturn]] static void run(const Body& body) noexcept {
     _exit(body());

@@ -1,5 +1,5 @@
-// A publisher that has closed its session when it goes, so that a test may look at the files right
-// after. (Publisher's own destructor waits for nothing.)
+// A publisher whose destructor closes its session, so that a test can check the files afterwards.
+// (Publisher's own destructor does not wait.)
 #pragma once
 
 #include <memory>

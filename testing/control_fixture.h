@@ -1,5 +1,5 @@
-// What the control socket's tests share: a directory, a server with a publisher that writes down
-// what it is asked, a bare client.
+// Shared by the tests of the control socket: a directory, a server whose publisher records its
+// requests, and a bare client.
 #pragma once
 
 #include <poll.h>
@@ -39,8 +39,7 @@ inline std::string socket_in(const std::string& directory) {
   return directory + "/" + kControlSocketName;
 }
 
-// A server and the publisher that it asks, which answers from plain fields and writes down what it
-// was asked.
+// A server and its publisher, which answers from plain fields and records its requests.
 class TestServer {
   class AskedPublisher : public QuietPublisher {
    public:
@@ -79,7 +78,8 @@ class TestServer {
   }
 
   const std::string& path() const { return path_; }
-  // Turns until nothing is left to do. Packets on a local socket are there once they are sent.
+  // Runs turns until there is nothing left to do. Packets on a local socket arrive as soon as they
+  // are sent.
   std::uint64_t settle() {
     for (int turns = 0; turns < 10'000; ++turns) {
       const std::uint64_t deadline_ns = server->turn(now_ns);
@@ -96,7 +96,7 @@ class TestServer {
 
   TemporaryDirectory directory;
   WelcomeFrame welcome;
-  std::function<void(Sequence through)> on_flush_wanted;  // besides writing it down
+  std::function<void(Sequence through)> on_flush_wanted;  // called after recording it
   std::function<void(Sequence below)> on_prune_wanted;
   std::vector<Sequence> flushes_wanted;
   std::vector<Sequence> prunes_wanted;
@@ -108,7 +108,7 @@ class TestServer {
   std::string path_;
 };
 
-// A client without manners: sends what it is told to, receives what is there.
+// A client without a protocol: sends what the test gives it, and receives what is available.
 class BareClient {
  public:
   explicit BareClient(const std::string& path) {
@@ -129,7 +129,7 @@ class BareClient {
   bool send_bytes(const void* bytes, std::size_t size) {
     return ::send(fd_.get(), bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   }
-  // 0, or the errno.
+  // Returns 0 or errno.
   int send_descriptor(const std::vector<std::byte>& packet, int descriptor) {
     iovec part{const_cast<std::byte*>(packet.data()), packet.size()};
     alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof descriptor)] = {};
@@ -146,7 +146,7 @@ class BareClient {
     return sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
   }
   ReceiveOutcome receive(Packet& packet) { return receive_frame(fd_.get(), packet); }
-  // The next frame, which must be there and of this type.
+  // Returns the next frame, which must be available and of this type.
   template <typename Frame>
   Frame expect(FrameType type) {
     Packet packet;
@@ -205,7 +205,8 @@ inline ReportFrame report_frame(Sequence position) {
   return report;
 }
 
-// A report with another number in each field, and what shows it: a frame of the list, or a status.
+// A report with a different number in each field, for comparison with a frame of the list or a
+// status.
 inline ReportFrame full_report(Sequence position, ClientState state) {
   ReportFrame report = report_frame(position);
   report.records = position + 1;
@@ -229,7 +230,7 @@ void check_full_report(const Shown& shown, Sequence position, ClientState state)
   CHECK(shown.state == state);
 }
 
-// A client that has been welcomed.
+// Returns a client that has been welcomed.
 inline BareClient greeted(TestServer& server, const HelloFrame& hello = hello_frame()) {
   BareClient client(server.path());
   REQUIRE(client.send(hello));
@@ -243,7 +244,8 @@ std::span<const std::byte> bytes_of(const Frame& frame) {
   return std::as_bytes(std::span(&frame, 1));
 }
 
-// The frame as a release would send it to which it has `size` bytes: cut, or with a tail of noise.
+// The frame as sent by a release in which it has `size` bytes: truncated, or with random bytes
+// appended.
 template <typename Frame>
 std::vector<std::byte> resized(Frame frame, std::size_t size) {
   frame.header.length = static_cast<std::uint32_t>(size);
@@ -253,7 +255,7 @@ std::vector<std::byte> resized(Frame frame, std::size_t size) {
   return packet;
 }
 
-// What no release sends yet.
+// A frame that no release sends yet.
 inline std::vector<std::byte> unknown_frame(std::size_t size = sizeof(FrameHeader)) {
   struct UnknownFrame {
     FrameHeader header;
@@ -261,7 +263,7 @@ inline std::vector<std::byte> unknown_frame(std::size_t size = sizeof(FrameHeade
   return resized(make_frame<UnknownFrame>(static_cast<FrameType>(1000)), size);
 }
 
-// A publisher that says what the test tells it to.
+// A publisher that sends only what the test gives it.
 class ScriptedPublisher {
  public:
   ScriptedPublisher() {
@@ -271,7 +273,8 @@ class ScriptedPublisher {
   }
 
   std::string path() const { return socket_in(directory_.path()); }
-  // Accepts a client and sends it this instead of a Welcome, and then, if given, a second packet.
+  // Accepts a client and sends it this packet instead of a Welcome, then, if given, a second
+  // packet.
   absl::StatusOr<ControlClient> connect_answering(std::span<const std::byte> first_packet,
                                                   std::span<const std::byte> second_packet = {}) {
     std::thread publisher([this, first_packet, second_packet] {
@@ -306,8 +309,9 @@ class ScriptedPublisher {
   UniqueFd peer_;
 };
 
-// Another soft limit on open files for as long as it lives. Where it leaves none free, assert
-// nothing under it: the sanitizer of undefined behaviour needs two to look at an assertion.
+// Changes the soft limit on open files during its lifetime. If it leaves no free descriptors, do
+// not assert anything meanwhile, because the undefined-behaviour sanitizer needs two for an
+// assertion.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t soft) {
@@ -325,14 +329,14 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-// Runs `body` in a child process, calling `meanwhile`, if given, until it has ended; returns the
+// Runs `body` in a child process, calling `meanwhile`, if given, until the child ends. Returns the
 // exit status that body returned, or minus the signal that killed it.
 inline int run_in_child(const std::function<int()>& body,
                         const std::function<void()>& meanwhile = nullptr) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that fails meanwhile leaves no process behind
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a failing test leaves no process behind
     _exit(body());
   }
   int status = 0;

@@ -1,6 +1,6 @@
-// Counts what the whole program allocates by new. Include it in one source of a test program.
+// Counts all allocations of the program by new. Include it in one source file of a test program.
 //
-// Not thread-safe: no other thread may allocate meanwhile.
+// Not thread-safe: no other thread may allocate at the same time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return lapwing::count_and_allocate(bytes);
 }
-// As those: or what they give comes from elsewhere and is freed here, which a sanitizer refuses.
+// Replaced as well. Otherwise memory from another allocator would be freed here, which a sanitizer
+// refuses.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return lapwing::count_and_allocate(bytes);
 }

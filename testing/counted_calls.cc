@@ -14,7 +14,7 @@ namespace {
 class Counts {
  public:
   Counts() : process_(getpid()) {}
-  // Not in a forked child of a test.
+  // Does nothing in a forked child of a test.
   ~Counts() {
     if (getpid() != process_) return;
     std::printf("%zu of %zu functions called, %zu error numbers seen\n", functions_.size(),

@@ -1,4 +1,4 @@
-// For tests of DBN: small valid files made in memory, and the folder of real ones.
+// For tests of DBN: small valid files created in memory, and the folder of real ones.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// The folder of real files, or "" after a loud word about what is not tested without it.
+// The folder of real files, or "" after a message about the tests that are skipped without it.
 inline std::string test_data_folder(const char* skipped) {
   const char* folder = std::getenv("LAPWING_TEST_DATA");
   if (folder != nullptr && *folder != '\0') return folder;
@@ -56,8 +56,8 @@ inline dbn::MboMsg mbo_record(std::uint64_t number) {
   return record;
 }
 
-// A symbol mapping record, as a gateway sends it for a subscription to `in`; of version 1 it has
-// 80 bytes and no types.
+// A symbol mapping record as sent by a gateway for a subscription to `in`. In version 1 it has 80
+// bytes and no types.
 struct MappingRecord {
   std::string in;
   std::string out;
@@ -89,7 +89,7 @@ inline std::string mapping_record(const MappingRecord& mapping, std::uint8_t ver
   return record;
 }
 
-// Records numbered first … first + count - 1, laid end to end.
+// Records numbered first … first + count - 1, packed.
 inline std::string mbo_records(std::uint64_t first, std::uint64_t count) {
   std::string out;
   for (std::uint64_t number = first; number < first + count; ++number) {
@@ -109,7 +109,7 @@ inline std::string zstd_frame(const std::string& bytes) {
   return out;
 }
 
-// Makes block `index` of the frame one that no zstd can decode: the reserved block type.
+// Gives block `index` of the frame the reserved block type, which no zstd can decode.
 inline void damage_block(std::string& frame, int index) {
   const auto descriptor = static_cast<unsigned char>(frame[4]);
   const bool single_segment = (descriptor & 0x20) != 0;

@@ -1,4 +1,4 @@
-// For tests: both ends of a duplex in one process. Thread safety: one thread makes a pair.
+// For tests: both ends of a duplex in one process. Thread safety: one thread creates a pair.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// What deploy/test.sh says to the tests: how often they repeat what they do, and with what seed.
+// Settings of the tests from deploy/test.sh: numbers of repetitions, and the seed.
 // Thread safety: as std::getenv.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace lapwing {
 
-// A count that the environment may set.
+// A count from an environment variable, or `otherwise` if it is not set.
 inline std::uint64_t count_from(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// LAPWING_TEST_SEED, or a new one at each call: print it, so that what failed can be repeated.
+// LAPWING_TEST_SEED, or a new seed at each call. Print it, so that a failure can be repeated.
 inline std::uint64_t test_seed() {
   return count_from("LAPWING_TEST_SEED", std::random_device{}());
 }

@@ -1,4 +1,4 @@
-// Deadlines that end a hang; nothing is measured by them.
+// Deadlines that only end a hang.
 #pragma once
 
 #include <chrono>

@@ -39,7 +39,7 @@ std::string difference(const std::string& before, const std::string& after) {
     }
   }
   std::string text;
-  std::string context;  // the last common line, if it has not been shown
+  std::string context;  // the last common line, unless it has been shown
   const auto show = [&](const char* sign, const std::string& line) {
     text += context + sign + line + "\n";
     context.clear();
@@ -67,7 +67,7 @@ void check_golden(const char* path, const std::string& text, const std::string& 
   const std::string golden = read_file(path);
   const std::string diff = difference(golden, text);
   if (!diff.empty()) FAIL("--- " << path << "\n+++ what the code says\n" << diff << advice);
-  CHECK(golden == text);  // also the line ends
+  CHECK(golden == text);  // also compares the line ends
 }
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// For tests: a FUSE file system whose server never answers, mounted while the object lives.
+// For tests: a FUSE file system whose server never answers, mounted during the object's lifetime.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// For tests: what a peer of ill will writes into the memory that it owns. Thread safety: none.
+// For tests: data that a hostile peer writes into its memory. Thread safety: none.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ inline FrameGeometry any_geometry(Random& random) {
           offset};
 }
 
-// One word that nobody of good will would write there, or perhaps the right one.
+// A word that a correct peer would not write there, or sometimes the correct one.
 inline std::uint64_t spoilt(Random& random, std::uint64_t right, std::uint64_t capacity) {
   switch (random.below(12)) {
     case 0:
@@ -53,14 +53,14 @@ inline std::uint64_t spoilt(Random& random, std::uint64_t right, std::uint64_t c
   }
 }
 
-// Writes frames that are right, nearly right, or not at all.
+// Writes frames that are valid, nearly valid, or invalid.
 class FrameForger {
  public:
   FrameForger(std::span<std::byte> data, const FrameGeometry& geometry, Random& random)
       : data_(data), geometry_(geometry), heads_(geometry.capacity), random_(random) {}
 
-  // Frames as a producer might write them from `at` on, each perhaps a little wrong. Where a duplex
-  // has its CallHead stands something like one.
+  // Writes frames like a producer from `at` on, each sometimes slightly wrong. At the position of a
+  // duplex's CallHead it writes similar data.
   void forge(ChannelPosition at) {
     for (std::uint64_t frames = 1 + random_.below(6); frames > 0; --frames) {
       const std::uint64_t place = at % geometry_.capacity;
@@ -77,7 +77,7 @@ class FrameForger {
                                      : at + geometry_.capacity - place;
     }
   }
-  // A right one of `size` bytes, of a duplex.
+  // Writes a valid frame of `size` bytes of a duplex.
   void write_message(ChannelPosition at, std::uint32_t size, const CallHead& head) {
     std::byte* const frame = data_.data() + at % geometry_.capacity;
     const FrameWords words = frame_words(heads_, at, size, 0, geometry_.payload_offset);
@@ -92,7 +92,7 @@ class FrameForger {
   }
 
  private:
-  // A head of another lap, kind, size or type.
+  // A head with another lap, kind, size or type.
   Word spoilt_head(Word right, ChannelPosition at) {
     switch (random_.below(4)) {
       case 0:

@@ -1,4 +1,4 @@
-// For tests: a bus of desk.signal whose records are of five instruments in turn. Test code only.
+// For tests: a bus of desk.signal with records of five instruments in turn. Test code only.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ class InstrumentFeed : public TestBus {
   static constexpr std::uint64_t kDayNs = 86'400'000'000'000;
   static constexpr std::uint64_t kJan1 = 19'723;  // 2024-01-01, in days since 1970
 
-  // Record n is of that day.
+  // Returns the day of record n.
   using DayOf = std::function<std::uint64_t(Sequence n)>;
 
   explicit InstrumentFeed(
@@ -39,7 +39,7 @@ class InstrumentFeed : public TestBus {
     };
   }
 
-  // Of the next session.
+  // Applies to the next session.
   void describe_as(const Schema& description) {
     schema = {description.name, description.hash()};
     described_as = description.text();
@@ -48,7 +48,7 @@ class InstrumentFeed : public TestBus {
   static std::uint32_t instrument_of(Sequence n) {
     return static_cast<std::uint32_t>(n % kInstruments);
   }
-  // The sequences first … last of these instruments.
+  // The sequences in first … last with these instruments.
   static std::vector<Sequence> sequences_of(std::initializer_list<std::uint32_t> instruments,
                                             Sequence first, Sequence last) {
     std::vector<Sequence> sequences;
@@ -68,7 +68,7 @@ class InstrumentFeed : public TestBus {
   }
 };
 
-// As the publisher of a feed with these symbols writes it: of the next sessions.
+// Writes the symbols as the publisher of such a feed does. Applies to the next sessions.
 inline void write_symbols(TestBus& bus, std::vector<dbn::SymbolMapping> mappings) {
   dbn::Metadata metadata;
   metadata.dataset = "XTST.BOOK";

@@ -1,4 +1,4 @@
-// For tests: a subscriber of chosen instruments, and what it gave. Test code only.
+// For tests: a subscriber of chosen instruments, and its results. Test code only.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace lapwing {
 
 enum class ReadingWay { kTake, kWait, kRead, kReadWithColumn };
 
-// A subscriber and what it gave, by one way to read. Every record is compared with what was
-// published.
+// A subscriber and its results with one way of reading. Every record is compared with the published
+// one.
 class InstrumentReader {
  public:
   static constexpr std::size_t kRowBytes = sizeof(Signal);
@@ -28,7 +28,7 @@ class InstrumentReader {
   InstrumentReader(TestBus& driven, SubscriberOptions options, ReadingWay way = ReadingWay::kWait)
       : bus(driven), subscriber(open_subscriber(std::move(options))), way_(way) {}
 
-  // False: nothing came, or the end did.
+  // Returns false if nothing arrived, or at the end.
   bool step() {
     bus.turn();
     switch (way_) {
@@ -42,7 +42,7 @@ class InstrumentReader {
     }
     return read();
   }
-  // And everything is taken.
+  // Reads until nothing arrives and the position is at the head.
   void until_quiet() {
     const std::uint64_t deadline_ns = far_deadline();
     for (int quiet = 0; !has_ended && (quiet < 300 || position() < bus.head());) {
@@ -77,7 +77,8 @@ class InstrumentReader {
   TestBus& bus;
   Subscriber subscriber;
   std::vector<Sequence> records;
-  // But the first session, each with the number of records before it: "caught-up 10 @4".
+  // All events except the first session, each with the number of records before it: "caught-up 10
+  // @4".
   Lines events;
   std::vector<std::vector<std::byte>> states;
   Event last_event;
@@ -145,7 +146,7 @@ class InstrumentReader {
   const ReadingWay way_;
 };
 
-// A subscriber and memory for what it reads, once its first session is taken.
+// A subscriber and its memory for reading, after its first session event.
 struct IntroducedReader {
   explicit IntroducedReader(SubscriberOptions options)
       : subscriber(open_subscriber(std::move(options))) {}

@@ -1,6 +1,6 @@
-// Builds a journal's files for tests, directly from the description of the format and not through
-// the archiver or its helpers: a second opinion on every byte. Small geometry: 64 slots a block,
-// 1,024 a segment. Test code only; not thread-safe.
+// Builds a journal's files for tests directly from the description of the format, without the
+// archiver or its helpers, as an independent check of every byte. Small geometry: 64 slots per
+// block, 1,024 per segment. Test code only; not thread-safe.
 #pragma once
 
 #include <xxhash.h>
@@ -34,7 +34,7 @@ inline Id128 fixture_id(std::uint8_t tag) {
   return id;
 }
 
-// The bytes of a whole file, and the means to spoil them.
+// The bytes of a complete file, and functions that damage them.
 inline std::string file_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   std::string bytes(static_cast<std::size_t>(in.tellg()), '\0');
@@ -44,7 +44,7 @@ inline std::string file_bytes(const std::string& path) {
   return bytes;
 }
 
-// Of a finished file, to damage it; root may write to it as it is.
+// Makes a finished file writable, to damage it. Root may write to it anyway.
 inline void make_writable(const std::string& path) {
   std::filesystem::permissions(path, std::filesystem::perms::owner_write,
                                std::filesystem::perm_options::add);
@@ -88,7 +88,7 @@ class JournalFixture {
   const Id128& current_journal_id() const { return current_; }
   static Id128 boot_id() { return fixture_id(99); }
 
-  // Record n: every byte depends on n.
+  // Record n. Every byte depends on n.
   std::vector<std::byte> record(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.record_bytes);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -97,9 +97,9 @@ class JournalFixture {
     if (mark) mark(n, bytes);
     return bytes;
   }
-  // Writes over what record n is to have at certain places. Set before the first record.
+  // Overwrites parts of record n. Set it before the first record.
   std::function<void(Sequence n, std::span<std::byte> record)> mark = {};
-  std::string metadata = {};  // of the feed of the next sessions
+  std::string metadata = {};  // metadata of the feed of the next sessions
   std::vector<std::byte> slot(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.slot_bytes);
     const std::uint64_t stamp = 2 * n;
@@ -109,7 +109,7 @@ class JournalFixture {
     return bytes;
   }
 
-  // Changes what the header of a segment says, validly.
+  // Changes values in the header of a segment, with a valid checksum.
   void set_created_wall_ns(const Id128& journal, std::uint64_t segment, std::uint64_t wall_ns,
                            const std::string& schema = "") const {
     const std::string path = numbered_path(root() + "/" + journal.hex(), segment, "jnl");
@@ -121,18 +121,18 @@ class JournalFixture {
     header.checksum = XXH3_64bits(&header, 4088);
     put_bytes(path, 0, &header, sizeof header);
   }
-  // Of the current journal, with their companions.
+  // Removes the current journal's segments with their companion files.
   void remove_segments() const {
     std::filesystem::remove_all(journal_directory());
     std::filesystem::create_directory(journal_directory());
   }
 
-  // Slots and sums of first … last, as after a sync.
+  // Writes slots and sums of first … last, as after a sync.
   void write(Sequence first, Sequence last) {
     write_slots(first, last);
     write_sums(first, last);
   }
-  // Slots alone: archived, not durable.
+  // Writes only slots: archived, not durable.
   void write_slots(Sequence first, Sequence last) {
     for (Sequence n = first; n <= last; ++n) {
       const std::uint64_t segment = (n - 1) / geometry_.segment_slots;
@@ -143,7 +143,7 @@ class JournalFixture {
                 bytes.size());
     }
   }
-  // Sums of every block from that of `first`, the last one for its slots up to `last`.
+  // Writes the sums of every block from that of `first`, the last one for its slots up to `last`.
   void write_sums(Sequence first, Sequence last) {
     const std::uint64_t slots = 4096 / geometry_.slot_bytes;
     for (std::uint64_t block = (first - 1) / slots; block * slots < last; ++block) {
@@ -177,7 +177,7 @@ class JournalFixture {
                       std::ios::binary | std::ios::app);
     out.write(reinterpret_cast<const char*>(&entry), sizeof entry);
   }
-  // What is written from here on belongs to another journal below the same root.
+  // Later writes belong to another journal in the same root.
   void begin_journal(const Id128& id) {
     current_ = id;
     std::filesystem::create_directory(journal_directory());
@@ -205,14 +205,14 @@ class JournalFixture {
                                  geometry_.segment_slots * geometry_.slot_bytes / 4096 * 16);
   }
 
-  // Retention has removed every segment below this one.
+  // Simulates retention: removes every segment below this one.
   void retain_from_segment(std::uint64_t segment) const {
     record_retention(segment);
     for (std::uint64_t gone = 0; gone < segment; ++gone) {
       for (const char* suffix : {"jnl", "sum", "idx"}) std::filesystem::remove(file(gone, suffix));
     }
   }
-  // `published`: how far the last session of a failed journal went.
+  // `published`: the last published record of the last session of a failed journal.
   void record_retention(std::uint64_t segment, Sequence published = 0) const {
     RetentionEntry entry{};
     entry.version = 1;
@@ -243,13 +243,14 @@ class JournalFixture {
     entry.metadata_hash = metadata_hash_of(metadata);
     append(entry);
   }
-  // How far a session came; `archived` at or below `durable`: no further than that.
+  // The progress of a session. If `archived` is at most `durable`, nothing beyond `durable` is
+  // archived.
   struct Reach {
     Sequence reserved = 0;
     Sequence durable = 0;
     Sequence archived = 0;
   };
-  // A session that has not ended, and its records.
+  // A session that has not ended, with its records.
   void session(std::uint8_t session, Sequence first, const Reach& reach) {
     begin(session, first);
     reserve(session, reach.reserved);

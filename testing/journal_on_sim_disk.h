@@ -1,5 +1,5 @@
-// A fixture's journal on the simulated disk, for tests that stop, kill and cut. Test code only; not
-// thread-safe.
+// A fixture's journal on the simulated disk, for tests with stops, kills and power cuts. Test code
+// only; not thread-safe.
 #pragma once
 
 #include <catch2/catch.hpp>

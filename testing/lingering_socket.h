@@ -1,4 +1,4 @@
-// For tests: a TCP socket whose last close() waits, as a hostile process would send it.
+// For tests: a TCP socket whose last close() blocks, as a hostile process could send it.
 // Thread safety: none.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace lapwing {
 
 struct LingeringSocket {
-  UniqueFd fd;     // its close waits until `other` is closed, or for a long time
+  UniqueFd fd;     // closing it blocks until `other` is closed, or for a long time
   UniqueFd other;  // reads nothing
 };
 
@@ -45,7 +45,7 @@ inline LingeringSocket make_lingering_socket() {
   return made;
 }
 
-// Whether everything that is closed apart is closed within a minute.
+// True if all descriptors that are closed asynchronously are closed within a minute.
 inline bool end_closing_apart() {
   constexpr int kTurns = 60'000;
   for (int i = 0; i < kTurns && closing_apart() > 0; ++i) wait_readable(-1, 1'000'000);

@@ -1,7 +1,7 @@
-// A child process that listens for channels: it makes the listener itself, since one that its parent
-// had made would answer forked there.
+// A child process that listens for channels. It creates the listener itself, because a listener
+// created by its parent would fail with `forked` there.
 //
-// Thread safety: as a ChildProcess.
+// Thread safety: as ChildProcess.
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +15,8 @@
 
 namespace lapwing {
 
-// Listens at `path` in a child, which then runs `body` with the listener; on return it listens.
+// Listens at `path` in a child, which then runs `body` with the listener. On return it is
+// listening.
 template <typename Body>
 ChildProcess listening_child(const std::string& path, const Body& body) {
   int ends[2];
@@ -23,7 +24,7 @@ ChildProcess listening_child(const std::string& path, const Body& body) {
   ChildProcess child([&] {
     auto listener = ChannelListener::listen(path);
     close(ends[0]);
-    close(ends[1]);  // the parent goes on
+    close(ends[1]);  // the parent continues
     return listener.ok() ? body(*listener) : EXIT_FAILURE;
   });
   close(ends[1]);

@@ -1,4 +1,4 @@
-// For tests of leaks: the number of this process's open descriptors. Thread safety: free function.
+// For tests of leaks: the number of open descriptors of this process. Thread safety: free function.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// For tests: the rules of docs/explanation/state.md once more, written for being read and not for speed. A book
-// is an object with maps; a loss is told to each of them at once. Shares no code with OrderFold.
+// For tests: a second implementation of the rules in docs/explanation/state.md, written for
+// readability instead of speed. A book is an object with maps, and a loss is applied to each of
+// them immediately. Shares no code with OrderFold.
 //
 // Thread safety: one thread.
 #pragma once
@@ -17,12 +18,12 @@ namespace lapwing {
 
 class OrderModel {
  public:
-  // Whether what rests is what the venue has.
+  // Whether the resting orders are those of the venue.
   enum class Trust {
     kGood,
-    kRebuilding,     // inside a snapshot that began at its beginning
+    kRebuilding,     // inside a snapshot since its beginning
     kBad,            // since a loss
-    kBadInSnapshot,  // since a loss, and inside a snapshot whose beginning may be part of it
+    kBadInSnapshot,  // since a loss, and inside a snapshot whose beginning may be lost
   };
   struct Resting {
     char side;
@@ -35,7 +36,7 @@ class OrderModel {
     std::map<char, Resting> tops;
     bool is_of_tops = false;
     Trust trust = Trust::kGood;
-    bool has_lost = false;  // something since its last record
+    bool has_lost = false;  // records were lost since its last record
     bool is_settled = false;
     Sequence place = 1;
     std::uint32_t misfits = 0;
@@ -73,7 +74,7 @@ class OrderModel {
   }
 
   const std::map<std::pair<std::uint16_t, std::uint32_t>, Book>& books() const { return books_; }
-  std::uint64_t lost() const { return lost_; }  // records
+  std::uint64_t lost() const { return lost_; }  // number of records
   Sequence lost_through() const { return lost_through_; }
 
  private:
@@ -104,7 +105,7 @@ class OrderModel {
     if (is_over && book.trust == Trust::kBadInSnapshot) book.trust = Trust::kBad;
   }
 
-  // False: the record contradicts what rests.
+  // Returns false if the record contradicts the resting orders.
   static bool change(Sequence sequence, const dbn::MboMsg& msg, Book& book) {
     const bool is_add = msg.action == dbn::Action::kAdd;
     const bool is_modify = msg.action == dbn::Action::kModify;

@@ -1,4 +1,4 @@
-// For tests: records drawn from a space so small that they hit each other, and the comparison of a
+// For tests: random records from a space so small that they interact, and the comparison of a
 // folded state with the model.
 //
 // Thread safety: one thread.
@@ -13,7 +13,7 @@
 
 namespace lapwing {
 
-// `draw(n)` is a number below n. Every field that the fold looks at is drawn, nonsense included.
+// `draw(n)` is a number below n. All fields that the fold uses are random and may be invalid.
 template <typename Draw>
 dbn::MboMsg draw_record(Draw& draw) {
   static constexpr char kActions[] = "AAAAMMMCCCRTFN?";
@@ -33,7 +33,7 @@ dbn::MboMsg draw_record(Draw& draw) {
   return msg;
 }
 
-// Empty if the state is what the model says; otherwise the first difference.
+// Compares the state with the model. Returns the first difference; empty if there is none.
 class OrderModelCheck {
  public:
   static std::string compare(const OrderModel& model, MemoryState& state) {

@@ -1,5 +1,5 @@
-// For tests of the fold `orders`: a state in memory, records in few words, and what rests after
-// them. Instrument 7 of publisher 1 unless a record says another.
+// For tests of the fold `orders`: a state in memory, short functions for records, and the resting
+// orders. Records have instrument 7 of publisher 1 unless specified.
 //
 // Thread safety: one thread.
 #pragma once
@@ -56,7 +56,7 @@ class TestOrders {
     apply(test_record(dbn::Action::kClear, 0, dbn::Side::kNone, dbn::kUndefPrice, 0, flags));
   }
   void lose_beginning() { fold_.lose(kMissingBeginning, state_); }
-  // The next `count` records are lost.
+  // Loses the next `count` records.
   void lose(std::uint64_t count) {
     Gap gap;
     gap.first = sequence_ + 1;
@@ -83,7 +83,7 @@ class TestOrders {
   OrderEntry book(std::uint32_t instrument = kTestInstrument) {
     return entry(book_key(1, instrument)).value_or(OrderEntry{});
   }
-  // What is left of an order; 0 if it does not rest.
+  // The remaining size of an order; 0 if it does not rest.
   std::uint32_t left(std::uint64_t id) {
     const std::optional<OrderEntry> found = order(id);
     return found ? found->msg.size : 0;
@@ -94,7 +94,7 @@ class TestOrders {
   }
   std::uint32_t misfits() { return book().msg.size; }
 
-  // The ids that rest at a price, first in the queue first.
+  // The ids of the orders resting at a price, in queue order.
   std::vector<std::uint64_t> queue(dbn::Side side, std::int64_t price) {
     std::vector<OrderEntry> found;
     state_.for_each([&](std::span<const std::byte> bytes) {

@@ -1,5 +1,5 @@
-// For tests: a small tmpfs of one's own, and code that runs as another user. Both need root; a test
-// that cannot have them says so with LAPWING_SKIP, on the screen and in the log.
+// For tests: a small private tmpfs, and code that runs as another user. Both need root. A test
+// without it uses LAPWING_SKIP, which prints the reason.
 #pragma once
 
 #include <fcntl.h>
@@ -19,12 +19,12 @@
 
 namespace lapwing {
 
-inline constexpr uid_t kTestUser = 61231;  // no such user is known to the system
+inline constexpr uid_t kTestUser = 61231;  // not a user of the system
 inline constexpr uid_t kOtherTestUser = 61232;
 inline constexpr gid_t kTestGroup = 61233;
 
-// Runs `body` in a child process as `user` with `group` as its only group. 0 if the body returned
-// 0; otherwise what it returned (a line number, say), or -1 if it did not return at all.
+// Runs `body` in a child process as `user` with `group` as its only group. Returns 0 if the body
+// returned 0. Otherwise returns its result (for example a line number), or -1 if it did not return.
 inline int run_as(uid_t user, gid_t group, const std::function<int()>& body) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -39,8 +39,8 @@ inline int run_as(uid_t user, gid_t group, const std::function<int()>& body) {
   return WEXITSTATUS(status);
 }
 
-// Keeps other test processes of this machine from what kTestUser has there under a name of its own,
-// such as its directory in /dev/shm, for as long as it lives.
+// Excludes other test processes of this machine from kTestUser's shared names, such as its
+// directory in /dev/shm, during its lifetime.
 class TestUserLock {
  public:
   TestUserLock()
@@ -56,7 +56,7 @@ class TestUserLock {
   int fd_;
 };
 
-// A tmpfs that is mounted while the object lives.
+// A tmpfs mounted during the object's lifetime.
 class TestMount {
  public:
   explicit TestMount(const std::string& options) {

@@ -1,6 +1,6 @@
-// For tests of forks: the descriptors and mappings that a process has.
+// For tests of forks: the descriptors and mappings of a process.
 //
-// Thread safety: any thread; what other threads open meanwhile may be in the answer or not.
+// Thread safety: any thread. Descriptors that other threads open meanwhile may be included or not.
 #pragma once
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ inline bool is_subset(const std::set<int>& some, const std::set<int>& all) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-// The descriptors whose link in /proc holds `text`.
+// The descriptors whose link in /proc contains `text`.
 inline std::vector<int> descriptors_of(const std::string& text) {
   std::vector<int> found;
   for (const int number : descriptor_numbers()) {
@@ -52,7 +52,7 @@ inline std::vector<int> descriptors_of(const std::string& text) {
   return found;
 }
 
-// Duplicates of them, which a fork hands on.
+// Duplicates of these descriptors, which a forked child inherits.
 inline std::vector<int> duplicates_of(const std::string& text) {
   std::vector<int> duplicates = descriptors_of(text);
   for (int& number : duplicates) {
@@ -62,7 +62,7 @@ inline std::vector<int> duplicates_of(const std::string& text) {
   return duplicates;
 }
 
-// Where this process has mapped a file whose name holds `text`; null if nowhere.
+// Address where this process has mapped a file whose name contains `text`; null if there is none.
 inline void* mapping_of(const std::string& text) {
   std::ifstream file("/proc/self/maps");
   for (std::string line; std::getline(file, line);) {
@@ -75,14 +75,14 @@ inline bool maps(const std::string& text) {
   return mapping_of(text) != nullptr;
 }
 
-// A page of a child's own at a place where its parent has a mapping that the child has not.
+// A page of a child at an address where its parent has a mapping that the child lacks.
 class PageInPlace {
  public:
   explicit PageInPlace(void* place)
       : place_(place),
         page_(mmap(place, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
                    0)) {}
-  // False once somebody has unmapped it, or if something else was there.
+  // Returns false if the page has been unmapped, or if the address was in use.
   bool stands() const {
     unsigned char resident = 0;
     return page_ == place_ && mincore(page_, 4096, &resident) == 0;
@@ -93,7 +93,7 @@ class PageInPlace {
   void* page_;
 };
 
-// The descriptors of a program that this process executes, one a line.
+// The descriptors of a program executed by this process, one per line.
 inline std::string descriptors_of_program() {
   const TemporaryDirectory directory;
   const std::string command = "ls /proc/self/fd > " + directory.file("seen");

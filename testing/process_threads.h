@@ -1,5 +1,5 @@
-// The threads of this process as the kernel has them: the workers of an io_uring are among them,
-// and are nobody's std::thread. Test code only; not thread-safe.
+// The threads of this process in the kernel's list. It includes the workers of an io_uring, which
+// are not std::threads. Test code only; not thread-safe.
 #pragma once
 
 #include <poll.h>
@@ -24,13 +24,13 @@ struct ProcessThread {
   pid_t id = 0;
   std::string name;
 
-  // Empty if it has ended. Asserts nothing: any thread may ask.
+  // Empty if the thread has ended. Asserts nothing, so any thread may call it.
   std::vector<unsigned> cpus() const {
     CpuMask mask;
     sched_getaffinity(id, CpuMask::size_bytes(), mask.get());
     return mask.cpus();
   }
-  std::uint64_t processor_ns() const {  // that it has used
+  std::uint64_t processor_ns() const {  // processor time used
     std::ifstream statistics(absl::StrCat("/proc/self/task/", id, "/schedstat"));
     std::uint64_t used = 0;
     REQUIRE(statistics >> used);
@@ -45,11 +45,11 @@ struct ProcessThread {
   }
 };
 
-inline constexpr int kThreadHangMs = 60'000;  // a hang, and no measure
+inline constexpr int kThreadHangMs = 60'000;  // only ends a hang
 
 inline std::vector<ProcessThread> threads_named(const std::string& wanted) {
   std::vector<ProcessThread> threads;
-  std::error_code ended;  // a thread, while the list was read
+  std::error_code ended;  // a thread ended while the list was read
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ended)) {
     std::string name;
     std::ifstream comm(task.path() / "comm");
@@ -59,7 +59,7 @@ inline std::vector<ProcessThread> threads_named(const std::string& wanted) {
   return threads;
 }
 
-// The only one of that name. One that was joined stays in the kernel's list for a moment.
+// The only thread of that name. A joined thread stays in the kernel's list for a moment.
 inline ProcessThread thread_named(const std::string& name) {
   for (int waited_ms = 0; waited_ms < kThreadHangMs; ++waited_ms) {
     const std::vector<ProcessThread> found = threads_named(name);
@@ -70,7 +70,7 @@ inline ProcessThread thread_named(const std::string& name) {
   return {};
 }
 
-// That of a thread which is detached ends a moment after its work.
+// Waits for a detached thread, which ends a moment after its work.
 inline void wait_until_none_is_named(const std::string& name) {
   for (int waited_ms = 0; waited_ms < kThreadHangMs; ++waited_ms) {
     if (threads_named(name).empty()) return;
@@ -85,7 +85,7 @@ inline ProcessThread this_thread() {
   return {gettid(), name};
 }
 
-// The workers that the kernel has for requests of that thread.
+// The kernel's worker threads for requests of that thread.
 inline std::vector<ProcessThread> uring_workers_of(pid_t thread) {
   return threads_named("iou-wrk-" + std::to_string(thread));
 }

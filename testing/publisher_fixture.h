@@ -1,6 +1,5 @@
-// What the publisher's tests share: its options in a directory of the test's own, records that are
-// functions of their sequence, queues whose writes fail or stand still. Test code only; not
-// thread-safe.
+// Shared by the publisher's tests: options in a private directory, records that are functions of
+// their sequence, and queues whose writes fail or are held back. Test code only; not thread-safe.
 #pragma once
 
 #include <array>
@@ -56,7 +55,7 @@ inline PublisherSetUp options_for(const TemporaryDirectory& directory) {
   return options;
 }
 
-// No option of a journal is left in it.
+// Removes all journal options.
 inline void keep_no_journal(PublisherSetUp& options) {
   options.journal = false;
   options.segment_bytes = PublisherOptions().segment_bytes;
@@ -77,8 +76,9 @@ inline RingMap map_ring(const PublisherSetUp& options) {
   return *std::move(map);
 }
 
-// Performs writes at once, until one is to fail: it and every later write of a block fail. What was
-// taken before a failure is done before it is told: once it is, the publisher may lap the memory.
+// Performs writes immediately, until one is to fail: that and every later write of a block fail.
+// Writes taken before a failure complete before it is reported, because afterwards the publisher
+// may lap the memory.
 class FailingQueue final : public WriteQueue {
  public:
   explicit FailingQueue(std::uint64_t good_writes) : left_(good_writes) {}
@@ -112,7 +112,7 @@ class FailingQueue final : public WriteQueue {
   std::vector<WriteCompletion> failed_;
 };
 
-// Keeps requests of one kind back while it is told to: the disk stands still for them.
+// Holds back requests of one kind while `hold` is set, as if the disk did not answer them.
 class HoldingQueue final : public WriteQueue {
  public:
   HoldingQueue(const std::atomic<bool>& hold, WriteRequest::Kind kind) : hold_(hold), kind_(kind) {}

@@ -1,4 +1,4 @@
-// For tests: a publisher behind a control socket that welcomes everybody and does nothing else.
+// For tests: a publisher behind a control socket that welcomes all clients and does nothing else.
 #pragma once
 
 #include <cstdint>

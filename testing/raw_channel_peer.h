@@ -1,4 +1,4 @@
-// For tests: a listener, and peers that do the handshake by hand. Thread safety: none.
+// For tests: a listener, and peers that perform the handshake manually. Thread safety: none.
 #pragma once
 
 #include <fcntl.h>
@@ -36,8 +36,8 @@ struct Listening {
   ChannelListener listener = *ChannelListener::listen(path);
 };
 
-// A peer that does the handshake by hand, as wrong as a test wants it: a producer, where nothing
-// else is said.
+// A peer that performs the handshake manually, with any errors that a test needs. A producer by
+// default.
 struct RawPeer {
   explicit RawPeer(const std::string& path)
       : fd(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {
@@ -60,12 +60,12 @@ struct RawPeer {
   void send_hello(const std::vector<int>& descriptors) const {
     CHECK(try_to_send_hello(descriptors));
   }
-  // The same for another thread than the test's, which must not assert.
+  // The same for other threads than the test's, which must not assert.
   bool try_to_send_hello(const std::vector<int>& descriptors) const {
     return send_with_descriptors(fd.get(), std::as_bytes(std::span(&hello, 1)), descriptors) ==
            SendOutcome::kSent;
   }
-  // The reason that the listener gives for refusing.
+  // The reason for refusal reported by the listener.
   std::string refusal() const {
     wait_readable(fd.get(), kChannelTestNs);
     Packet packet;
@@ -81,14 +81,14 @@ struct RawPeer {
   ChannelHeader header{};
 };
 
-// A memory file as a peer of ill will might make it.
+// A memory file as a hostile peer might create it.
 struct RawFile {
   std::uint64_t bytes = kChannelHeaderBytes + 1024;
   int seals = kRawFileSeals;
   bool allocated = true;
 };
 
-// Invalid if it cannot be made; for another thread than the test's, which must not assert.
+// Invalid if it cannot be created. For other threads than the test's, which must not assert.
 inline UniqueFd try_to_make_raw_file(const ChannelHeader& header, const RawFile& file) {
   UniqueFd fd(memfd_create("raw", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   bool made = fd.valid() && ftruncate(fd.get(), static_cast<off_t>(file.bytes)) == 0;
@@ -116,7 +116,7 @@ inline ChannelHeader whole(ChannelHeader header) {
   return header;
 }
 
-// A peer that is as it should be, after one that was not.
+// Checks that a correct peer is served after an incorrect one.
 inline void check_next_is_served(ChannelListener& listener) {
   auto connecting = std::async(std::launch::async, [&] {
     return ChannelProducer::connect(listener.path(), kSmall, soon());

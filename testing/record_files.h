@@ -1,4 +1,4 @@
-// For tests of record files: the head and the records of a struct that describes itself, by number.
+// For tests of record files: the head and numbered records of a struct that describes itself.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,10 +15,10 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kSignalBeginNs = 1'763'650'800'000'000'000;  // an hour, UTC
+inline constexpr std::uint64_t kSignalBeginNs = 1'763'650'800'000'000'000;  // a full hour, UTC
 inline constexpr std::uint64_t kSignalStepNs = 10'000'000;
 
-// Its time is kSignalBeginNs, and a step later for each number after 1.
+// Record 1 has the time kSignalBeginNs, and each further number is one step later.
 inline Signal signal_record(std::uint64_t number) {
   Signal signal{};
   signal.ts_recv = kSignalBeginNs + (number - 1) * kSignalStepNs;
@@ -29,7 +29,7 @@ inline Signal signal_record(std::uint64_t number) {
   return signal;
 }
 
-// Records numbered first … first + count - 1, laid end to end.
+// Records numbered first … first + count - 1, packed.
 inline std::string signal_records(std::uint64_t first, std::uint64_t count) {
   std::string out;
   for (std::uint64_t number = first; number < first + count; ++number) {
@@ -44,12 +44,12 @@ inline RecordFileHead signal_head() {
       .schema = "desk.signal", .record_bytes = sizeof(Signal), .description = schema_of<Signal>()};
 }
 
-// The same records, as a publisher has them that describes nothing.
+// The same records from a publisher without a description.
 inline RecordFileHead plain_head() {
   return {.schema = "desk.plain", .record_bytes = sizeof(Signal)};
 }
 
-// A file with another header, whose checksum is right again.
+// A file with a changed header and a correct checksum.
 template <typename Change>
 std::string with_header(std::string file, Change&& change) {
   RecordFileHeader header;

@@ -1,5 +1,5 @@
-// For tests of recordings: feeds whose every record is known by its number, a run that records one
-// from wherever the recording is, and what then stands in the files.
+// For tests of recordings: feeds with numbered records, a run that continues a recording at any
+// position, and the contents of its files.
 //
 // Thread safety: one thread.
 #pragma once
@@ -31,11 +31,11 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kFeedBeginNs = 1'763'650'800'000'000'000;  // an hour, UTC
+inline constexpr std::uint64_t kFeedBeginNs = 1'763'650'800'000'000'000;  // a full hour, UTC
 inline constexpr std::uint64_t kFeedStepNs = 10'000'000;                  // between two events
 inline constexpr std::uint64_t kFeedEventRecords = 3;
 
-// Three records an event, all of one time, the last one flagged LAST.
+// Three records per event with the same time, the last one flagged LAST.
 inline dbn::MboMsg feed_record(Sequence n) {
   dbn::MboMsg record = mbo_record(n);
   record.ts_recv = kFeedBeginNs + (n - 1) / kFeedEventRecords * kFeedStepNs;
@@ -43,7 +43,7 @@ inline dbn::MboMsg feed_record(Sequence n) {
   return record;
 }
 
-// Orders become DBN files, signals record files.
+// Orders are recorded in DBN files, signals in record files.
 enum class FeedOf { kOrders, kSignals };
 
 inline std::string feed_records(Sequence first, std::uint64_t count, FeedOf of = FeedOf::kOrders) {
@@ -75,7 +75,7 @@ inline std::unique_ptr<RecordingFiles> prepared(Disk& disk, const RecordingFiles
   return *std::move(recording);
 }
 
-// `records` end with the feed's `last`.
+// `records` end with record `last` of the feed.
 inline RecordBatch feed_batch(const std::string& records, Sequence last,
                               FeedOf of = FeedOf::kOrders) {
   static const auto description = std::make_shared<const Schema>(schema_of<Signal>());
@@ -87,14 +87,14 @@ inline RecordBatch feed_batch(const std::string& records, Sequence last,
   return batch;
 }
 
-// Appends [first, last] in one batch.
+// Appends [first, last] as one batch.
 inline absl::Status append(RecordingFiles& recording, Sequence first, Sequence last,
                            FeedOf of = FeedOf::kOrders) {
   return recording.append(feed_batch(feed_records(first, last - first + 1, of), last, of));
 }
 
-// What `lapwing record` does: from the recording's position to `last`, in batches and with commits
-// as chance has it, then the end. Returns the first error.
+// Simulates `lapwing record`: appends from the recording's position to `last` with random batches
+// and commits, then finishes. Returns the first error.
 inline absl::Status record_up_to(Disk& disk, const RecordingFilesOptions& options, Sequence last,
                                  SimRandom& random, FeedOf of = FeedOf::kOrders) {
   absl::StatusOr<std::unique_ptr<RecordingFiles>> recording =
@@ -113,11 +113,11 @@ inline absl::Status record_up_to(Disk& disk, const RecordingFilesOptions& option
 
 struct RecordedFile {
   std::string name;
-  dbn::Metadata metadata;              // of a DBN file
-  std::optional<RecordFileHead> head;  // of a record file
+  dbn::Metadata metadata;              // for a DBN file
+  std::optional<RecordFileHead> head;  // for a record file
   std::vector<Sequence> records;
   std::uint64_t bytes = 0;
-  absl::Status status;  // of its end
+  absl::Status status;  // status at its end
 };
 
 inline void read_dbn(std::unique_ptr<ByteSource> source, RecordedFile& file) {
@@ -150,7 +150,7 @@ inline void read_record_file(std::unique_ptr<ByteSource> source, RecordedFile& f
   }
 }
 
-// By its name.
+// Reads the file of this name.
 inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
   RecordedFile file;
   file.name = name_in_directory(path);
@@ -166,7 +166,7 @@ inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
   return file;
 }
 
-// Of a series, in its order.
+// Reads the files of a series in order.
 inline std::vector<RecordedFile> read_series(Disk& disk, const std::string& path) {
   std::vector<std::string> names = disk.list(directory_of(path)).value();
   std::sort(names.begin(), names.end());
@@ -179,7 +179,7 @@ inline std::vector<RecordedFile> read_series(Disk& disk, const std::string& path
   return files;
 }
 
-// What a file of a series says of its records, and where it begins.
+// Checks the description of the records in a file's head, and its first sequence.
 inline void check_head(const RecordedFile& file, bool is_first) {
   if (file.head) {
     REQUIRE(*file.head == signal_head());
@@ -191,8 +191,8 @@ inline void check_head(const RecordedFile& file, bool is_first) {
   REQUIRE((is_first || file.records.front() % kFeedEventRecords == 1));
 }
 
-// The series is the feed from `first` to `last`: no record twice, none missing, every file
-// complete, no event in two files, and each says what it holds.
+// Checks that the series is the feed from `first` to `last`: no duplicate or missing records, every
+// file complete, no event split between two files, and correct heads.
 inline void check_series(const std::vector<RecordedFile>& files, Sequence first, Sequence last) {
   Sequence next = first;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -211,9 +211,9 @@ inline void check_series(const std::vector<RecordedFile>& files, Sequence first,
 }
 
 inline const Rotation kOneFile;
-inline const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
+inline const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records per file
 
-// A recording in a directory of its own.
+// A recording in its own directory.
 struct RecordingOnDisk {
   TemporaryDirectory directory;
   PosixDisk disk;
@@ -221,7 +221,7 @@ struct RecordingOnDisk {
   std::string path;
 
   explicit RecordingOnDisk(const std::string& name) : path(directory.file(name)) {}
-  // To its end, as a run that is stopped.
+  // Records up to `last`, as in a run that is stopped.
   void record(const Rotation& rotation, Sequence last) {
     const absl::Status done = record_up_to(disk, recording_options(path, rotation), last, random);
     INFO(done);

@@ -1,4 +1,5 @@
-// A dead session's ring in plain memory, for tests of recovery. Test code only; not thread-safe.
+// The ring of an ended session in plain memory, for tests of recovery. Test code only; not
+// thread-safe.
 #pragma once
 
 #include <cstring>
@@ -30,14 +31,14 @@ class RingFixture {
     set_words(first - 1, first - 1, first - 1);
   }
 
-  // Publishes first … last as the slot protocol does, head last.
+  // Publishes first … last like the slot protocol, with head last.
   void publish(Sequence first, Sequence last) {
     for (Sequence n = first; n <= last; ++n) {
       SlotForm::store_slot(at(n), n, journal_.record(n).data(), journal_.geometry().record_bytes);
     }
     store_head(words_, last);
   }
-  // Publishes the session's records up to `head`; archived and durable came so far.
+  // Publishes the session's records up to `head`, and sets archived and durable.
   void reach(Sequence head, Sequence archived, Sequence durable) {
     publish(image_.header.session_first_sequence, head);
     set_words(head, archived, durable);

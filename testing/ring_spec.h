@@ -1,4 +1,4 @@
-// For tests: a directory in tmpfs that vanishes with its contents, and a small ring in it.
+// For tests: a directory in tmpfs that is removed with its contents, and a small ring in it.
 #pragma once
 
 #include <cstdlib>
@@ -36,7 +36,7 @@ class TestDirectory {
   std::string path_;
 };
 
-// A ring of the smallest capacity that the record size allows, unless another is given.
+// A ring with the given capacity or, by default, the minimum for the record size.
 inline RingSpec test_spec(const std::string& directory, std::uint32_t record_bytes = 56,
                           std::uint64_t capacity = 0) {
   RingSpec spec;
@@ -63,7 +63,7 @@ inline RingMap map_ring(const std::string& path) {
   return *std::move(map);
 }
 
-// Record n of every test: bytes that depend on n and on their place.
+// Record n of every test: bytes that depend on n and on their offset.
 inline std::vector<std::byte> record_of(Sequence n, std::size_t record_bytes) {
   std::vector<std::byte> record(record_bytes);
   for (std::size_t i = 0; i < record_bytes; ++i) {
@@ -72,7 +72,7 @@ inline std::vector<std::byte> record_of(Sequence n, std::size_t record_bytes) {
   return record;
 }
 
-// A ring with its writer, and a reader over a mapping of its own.
+// A ring with its writer, and a reader with its own mapping.
 struct TestRing {
   explicit TestRing(RingSpec spec)
       : file(make_ring(spec)), writer(writer_of(file)), map(map_ring(file.path())), reader(map) {}
@@ -90,7 +90,7 @@ struct TestRing {
     return reader.try_read(n, copy.data());
   }
 
-  // The copy of the last read is record n.
+  // True if the last read copied record n.
   bool copy_is(Sequence n) const { return copy == record_of(n, reader.record_bytes()); }
 
   RingFile file;

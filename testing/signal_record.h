@@ -1,4 +1,4 @@
-// A record of a user's own that describes itself, as tests publish and expect it. Test code only.
+// A user-defined record that describes itself, as published and expected by tests. Test code only.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ static_assert(sizeof(Signal) == 56);
 LAPWING_RECORD(Signal, "desk.signal", 1, (ts_recv, kTime), (instrument, kKey), weight, fair_value,
                (price, kPrice), (side, kSignalSides), venue, (spare, kSpare));
 
-// The next version of it: a field in the spare bytes.
+// Its next version: with an additional field in the spare bytes.
 inline Schema later_signal() {
   Schema later = schema_of<Signal>();
   later.version = 2;

@@ -72,7 +72,7 @@ absl::StatusOr<FileHandle> SimDisk::open(const std::string& path, const OpenOpti
 
 void SimDisk::close(FileHandle file) {
   const std::lock_guard lock(mutex_);
-  open_.erase(file);  // which may have ended with its process
+  open_.erase(file);  // it may have ended with its process
 }
 
 const SimDisk::Open* SimDisk::find_open(FileHandle file) const {
@@ -123,8 +123,8 @@ absl::Status SimDisk::truncate(FileHandle file, std::uint64_t bytes) {
   return absl::OkStatus();
 }
 
-// To the medium a hole is a write of zeros, of which a power cut keeps any sectors. The space is
-// not counted as free.
+// On the medium a hole is a write of zeros, of which a power cut keeps an arbitrary set of sectors.
+// The space is not counted as free.
 absl::Status SimDisk::punch_hole(FileHandle file, std::uint64_t offset, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const Open* const open = find_open(file);
@@ -326,7 +326,7 @@ void SimDisk::carry(const Open& open, const SyncImage& image) {
   }
 }
 
-// A failed sync: the kernel takes the pages for clean although the medium never got them.
+// A failed sync: the kernel treats the pages as clean although the medium never received them.
 void SimDisk::forget(const Open& open, const SyncImage& image) {
   Inode& inode = *open.inode;
   for (const SyncImage::Sector& sector : image.sectors) {
@@ -361,7 +361,8 @@ bool SimDisk::stopped() const {
   return stopped_;
 }
 
-// What is in flight keeps its bytes: its memory may be gone when its fate is decided.
+// Requests in flight keep a copy of their bytes, because their memory may be gone when their fate
+// is decided.
 void SimDisk::stop_now() {
   stopped_ = true;
   for (SimWriteQueue* const queue : queues_) {
@@ -411,7 +412,7 @@ void SimDisk::settle_names() {
     }
   }
   pending_.clear();
-  // A directory that is not there takes what is in it along.
+  // A directory that does not exist takes its contents with it.
   std::erase_if(medium_names_, [&](const auto& entry) {
     const std::string parent = directory_of(entry.first);
     return parent.size() > 1 && names_.contains(parent) && !medium_names_.contains(parent);

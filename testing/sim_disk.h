@@ -1,23 +1,24 @@
-// A disk in memory that can lie, lose, tear and reorder: for tests of whoever writes files.
+// A disk in memory that can lose, tear and reorder writes, and report false success. For tests of
+// code that writes files.
 //
-// Every file has two contents: what a read sees (the page cache) and what the medium has. A write
-// changes the first; a sync carries to the second what was written before the sync was submitted.
-// Likewise names: a create, rename or unlink reaches the medium when its directory is synced.
+// Every file has two contents: the page cache, which reads see, and the medium. A write changes the
+// first. A sync transfers writes from before its submission to the second. The same applies to
+// names: a create, rename or unlink reaches the medium when its directory is synced.
 //
-//   power_cut   each sector (512 bytes) that was written and not synced is on the medium or is not,
-//               and so is each operation on a name and each change of size, independently
-//   kill        the process is gone, the page cache stays; requests in flight land later, or never
-//   stop_after  the machine stands still after so many operations: all later ones fail; then kill
-//               or power_cut
-//   fail        the nth operation of a kind fails. A failed sync forgets what was to be written, as
-//               Linux does: reads still see it, a later sync succeeds, the medium never gets it
+//   power_cut   each sector (512 bytes) that was written and not synced independently survives or
+//               not, as does each operation on a name and each change of size
+//   kill        the process ends, the page cache stays; requests in flight complete later, or never
+//   stop_after  the machine stops after this many operations, and all later ones fail; followed by
+//               kill or power_cut
+//   fail        the nth operation of a kind fails. A failed sync forgets its writes, as Linux does:
+//               reads still see them, a later sync succeeds, but the medium never receives them
 //
-// SimWriteQueue is the asynchronous side of the same disk: completions late, reordered, short,
-// repeated or held back. It counts what no correct writer does: two writes in flight to one byte
+// SimWriteQueue is the asynchronous side of the same disk. Completions may be late, reordered,
+// short, repeated or held back. It counts errors of a writer: two writes in flight to one byte
 // (with direct I/O: to one 4 KiB block), and memory that changes while a write is in flight.
 //
 // Thread safety: SimDisk and its queues may be used from several threads; one lock guards all of
-// it. A queue must not outlive its disk.
+// them. A queue must not outlive its disk.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ namespace lapwing {
 inline constexpr std::size_t kSimSectorBytes = 512;
 inline constexpr char kSimRoot[] = "/sim";  // for tests: the directory of a disk
 
-// A small, seeded source of chance (splitmix64).
+// A small, seeded random number generator (splitmix64).
 class SimRandom {
  public:
   explicit SimRandom(std::uint64_t seed) : state_(seed) {}
@@ -59,7 +60,7 @@ class SimWriteQueue;
 
 class SimDisk final : public Disk {
  public:
-  // `root` is the one directory that is there.
+  // `root` is the only existing directory.
   SimDisk(const std::string& root, std::uint64_t seed);
   ~SimDisk() override;
 
@@ -85,19 +86,21 @@ class SimDisk final : public Disk {
   absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) override;
   absl::StatusOr<bool> names(const std::string& path, FileHandle file) override;
 
-  // The nth operation of this kind from now on (1: the next) on a file whose name ends so fails.
+  // Makes the nth next operation of this kind fail (1: the next) on a file whose name ends with
+  // `name_end`.
   void fail(SimOp op, std::uint64_t nth, int sys_errno, const std::string& name_end = "");
   void set_capacity(std::uint64_t bytes);
-  // Operations that change something, synchronous or completed by a queue; and a stop after so many
-  // more.
+  // The number of operations that changed something, synchronously or in a queue; and a stop after
+  // this many more.
   std::uint64_t operations() const;
   void stop_after(std::uint64_t operations);
   bool stopped() const;
 
-  // Both end every queue's requests and every open file; the disk can be used again at once.
+  // Both end all requests of all queues and close every file. The disk can be used again
+  // immediately.
   void kill();
   void power_cut();
-  // Changes a byte on the medium and in the cache.
+  // Changes a bit on the medium and in the cache.
   void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit);
 
  private:
@@ -107,10 +110,11 @@ class SimDisk final : public Disk {
     bool is_directory = false;
     std::vector<std::byte> cache{};
     std::vector<std::byte> medium{};
-    std::vector<std::uint64_t> dirty{};  // by sector: number of its last write, 0: as on the medium
+    std::vector<std::uint64_t> dirty{};  // by sector: number of its last write; 0: as the medium
   };
   using InodeRef = std::shared_ptr<Inode>;
-  // A change of names in one directory that its sync carries to the medium. Empty `to`: an unlink.
+  // A change of names in one directory, which its sync transfers to the medium. Empty `to`: an
+  // unlink.
   struct NameChange {
     std::string from;
     std::string to;
@@ -121,7 +125,7 @@ class SimDisk final : public Disk {
     std::string path;
     bool direct = false;
   };
-  // What a sync will carry to the medium: content as of its submission.
+  // The data that a sync transfers to the medium: content as of its submission.
   struct SyncImage {
     struct Sector {
       std::size_t index;
@@ -138,14 +142,14 @@ class SimDisk final : public Disk {
     int sys_errno;
     std::string name_end;
   };
-  // A request whose fate is open when the machine stops.
+  // A request whose fate is undecided when the machine stops.
   struct Limbo {
     InodeRef inode;
     std::uint64_t offset;
     std::vector<std::byte> bytes;
   };
 
-  // All below: the lock is held. They return 0 or an errno.
+  // Requires the lock for all functions below. They return 0 or errno.
   int begin_operation(SimOp op, const std::string& path);
   const Open* find_open(FileHandle file) const;
   int write_cache(const Open& open, std::uint64_t offset, std::span<const std::byte> bytes);
@@ -166,7 +170,7 @@ class SimDisk final : public Disk {
   std::map<std::string, InodeRef> medium_names_;
   std::map<std::string, std::vector<NameChange>> pending_;  // by directory
   std::map<FileHandle, Open> open_;
-  FileHandle next_handle_ = 1'000'000;  // never a descriptor of the process
+  FileHandle next_handle_ = 1'000'000;  // cannot be a descriptor of the process
   std::uint64_t writes_ = 0;
   std::vector<Fault> faults_;
   std::uint64_t capacity_ = std::numeric_limits<std::uint64_t>::max();
@@ -179,10 +183,10 @@ class SimDisk final : public Disk {
 
 // How a SimWriteQueue completes its requests.
 struct SimBehaviour {
-  unsigned complete_percent = 100;  // of what is in flight, at each reap
+  unsigned complete_percent = 100;  // share of the requests in flight, at each reap
   bool reorder = false;
-  unsigned short_percent = 0;  // of writes: a part of it, whole sectors
-  unsigned again_percent = 0;  // of requests: -EAGAIN
+  unsigned short_percent = 0;  // share of writes that only write some of their sectors
+  unsigned again_percent = 0;  // share of requests that fail with -EAGAIN
   bool hold_writes = false;
   bool hold_syncs = false;
   std::size_t depth = 64;
@@ -196,7 +200,7 @@ class SimWriteQueue final : public WriteQueue {
   std::string description() const override { return "simulated"; }
   void register_memory(std::span<const std::byte>) override {}
   bool submit(const WriteRequest& request) override;
-  // Time does not pass: with wait_ns something that is not held back completes.
+  // Time does not pass: with wait_ns, a request that is not held back completes.
   std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
   std::size_t in_flight() const override;
 
@@ -210,7 +214,7 @@ class SimWriteQueue final : public WriteQueue {
   struct Pending {
     WriteRequest request;
     SimDisk::Open open;
-    std::vector<std::byte> bytes;  // as they were when submitted
+    std::vector<std::byte> bytes;  // as of the submission
     SimDisk::SyncImage image;
   };
 

@@ -1,4 +1,4 @@
-// The simulated disk itself: a test that rests on it is worth what it is worth.
+// Tests of the simulated disk itself, on which other tests depend.
 #include "testing/sim_disk.h"
 
 #include <array>

@@ -7,7 +7,7 @@
 namespace lapwing {
 namespace {
 
-// Direct writes meet in a block of this size, others in a byte.
+// Direct writes overlap in blocks of this size, others in bytes.
 constexpr std::uint64_t kBlockBytes = 4096;
 
 bool writes_meet(const WriteRequest& a, const WriteRequest& b, std::uint64_t unit) {

@@ -1,12 +1,12 @@
-// For tests: ends a test case that cannot run here, and says so on the screen and in the log.
+// For tests: ends a test case that cannot run here, and prints the reason.
 //
-// deploy/test.sh finds the words, counts the skip and names it in its summary.
+// deploy/test.sh finds the text, counts the skip and lists it in its summary.
 #pragma once
 
 #include <catch2/catch.hpp>
 
-// `reason` is a string literal: what is missing, and what would provide it. SUCCEED is there
-// because ctest runs with --warn NoAssertions, to which a warning is none.
+// `reason` is a string literal: what is missing, and how to get it. SUCCEED is needed because ctest
+// runs with --warn NoAssertions, which does not count a warning as an assertion.
 #define LAPWING_SKIP(reason)     \
   do {                           \
     WARN("SKIPPED: " reason);    \
@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-// Two threads that use an object at a time, to see that it is noticed, are a data race to it.
+// Tests that use an object from two threads to check the detection of misuse are data races for it.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitizer = true;
 #elif defined(__has_feature)

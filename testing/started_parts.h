@@ -1,5 +1,5 @@
-// The parts of a publisher on a session that has been started, without their threads: the journal
-// stands still until a test raises the gate. Test code only; not thread-safe.
+// The parts of a publisher in a started session, without their threads. The journal waits until a
+// test raises the gate. Test code only; not thread-safe.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Whether the message of an error contains some words. Test code only.
+// Tests whether an error message contains a text. Test code only.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// For tests of a subscriber's parts: a machine that the test takes step by step, with the upkeep of
-// an idle one, on a bus that the test drives.
+// For tests of a subscriber's parts: a state machine that the test steps, with the upkeep of an
+// idle one, on a bus that the test controls.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct SteppedMachine {
   SteppedMachine(TestBus& driven, SubscriberOptions chosen)
       : bus(driven), options(std::move(chosen)) {}
 
-  // Takes a step, counts its records and removes its events.
+  // Runs a step, counts its records and removes its events.
   Step step() {
     bus.turn();
     const Step step = machine.step(room, monotonic_ns());

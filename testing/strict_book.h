@@ -1,7 +1,7 @@
-// A book per instrument that believes nothing. Feed it the records of an order flow one
-// by one; it says what is wrong with the first record that no venue could have sent.
+// A book per instrument that assumes nothing. Pass it the records of an order flow one by one. It
+// returns the error of the first record that no venue could have sent.
 //
-// Deliberately another construction than FlowBook: maps and lists, no shared code.
+// Deliberately a different implementation from FlowBook: maps and lists, without shared code.
 //
 // Thread safety: one thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace lapwing {
 
 class StrictBook {
  public:
-  // Empty if the record is right.
+  // Returns an empty string if the record is valid.
   std::string apply(const dbn::MboMsg& record) {
     std::string wrong = check_event(record);
     if (wrong.empty()) wrong = apply_action(record);
@@ -34,7 +34,7 @@ class StrictBook {
   std::size_t live() const { return orders_.size(); }
   const std::map<char, std::uint64_t>& actions() const { return actions_; }
   std::uint64_t lost_priority() const { return lost_priority_; }
-  std::uint64_t rested() const { return rested_; }  // rests of aggressors
+  std::uint64_t rested() const { return rested_; }  // remainders of aggressors that rest
 
  private:
   struct Order {
@@ -211,7 +211,7 @@ class StrictBook {
     if (level->second.empty()) levels.erase(level);
   }
 
-  // The oldest order at the best price that still has something unfilled; 0 if there is none.
+  // The oldest order at the best price with an unfilled part; 0 if there is none.
   std::uint64_t front(dbn::Side side) {
     auto& levels = half(side);
     const auto search = [&](auto first, auto last) -> std::uint64_t {
@@ -235,7 +235,7 @@ class StrictBook {
   std::uint64_t aggressor_id_ = 0;  // of the last trade
   dbn::Side aggressor_ = dbn::Side::kNone;
   std::uint32_t unsettled_ = 0;  // orders with fills that no C or M has settled
-  std::uint32_t unmatched_ = 0;  // of the trade, by fills so far
+  std::uint32_t unmatched_ = 0;  // of the trade, after the fills so far
   std::string event_;            // actions so far
   dbn::MboMsg last_{};
   bool cleared_ = false;

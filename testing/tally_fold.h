@@ -1,7 +1,8 @@
-// For tests: a fold in which everything counts. Each record changes one of 1,024 tallies, each loss
-// one more: how many there were, the sum of their sequences, and a chain over both in their order.
-// So whatever is folded twice, left out or in another order gives other entries. One record in
-// eight settles. And the same fold in memory, to compare with. Test code only.
+// For tests: a fold in which every detail counts. Each record changes one of 1,024 tallies, and
+// each loss changes one more: the number of changes, the sum of the sequences, and a chain over
+// both in order. Therefore duplicated, omitted or reordered input gives different entries. One
+// record in eight settles. The file also contains the same fold in memory, for comparison. Test
+// code only.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -43,7 +44,7 @@ class TallyFold final : public Fold {
     std::byte key[kKeyBytes];
     reads(record, key);
     add(state, key, 1, sequence);
-    // Now and then all tallies of a prefix begin again.
+    // Occasionally reset all tallies with a prefix.
     if (record[3] == std::byte{1}) state.erase_prefix(std::span(key).first(1));
     if (record[3] == std::byte{2}) state.erase(key);
   }
@@ -79,7 +80,7 @@ class TallyFold final : public Fold {
   const bool settles_;
 };
 
-// The state that a fold makes of a history, step by step.
+// The state that a fold computes from a history, step by step.
 class Reference {
  public:
   using Record = std::function<std::vector<std::byte>(Sequence n)>;

@@ -1,6 +1,6 @@
-// A directory for the length of one test, below the system's temporary directory; removed with all
-// that is in it, and with the ring files that killed publishers of the buses in it have left in
-// shared memory. Not thread-safe.
+// A directory for one test, below the system's temporary directory. It is removed with its
+// contents, and with ring files in shared memory that killed publishers of its buses have left. Not
+// thread-safe.
 #pragma once
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ class TemporaryDirectory {
     std::filesystem::remove_all(path_, ignored);
   }
 
-  // Where files are memory and a sync costs nothing, for tests that sync thousands of times.
+  // A directory in memory, where a sync costs nothing, for tests that sync thousands of times.
   static std::filesystem::path in_memory() {
     const std::filesystem::path shared_memory = "/dev/shm";
     return std::filesystem::is_directory(shared_memory) ? shared_memory

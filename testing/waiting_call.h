@@ -1,5 +1,5 @@
-// For tests of what another thread does to a call that waits: the other thread begins once the call
-// waits, and not after a time in which it should.
+// For tests of the effect of another thread on a waiting call. The other thread begins when the
+// call waits, not after a fixed time.
 #pragma once
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 namespace lapwing {
 
-// How often a thread of this process has gone to sleep.
+// The number of times that a thread of this process has gone to sleep.
 inline std::uint64_t sleeps_of(pid_t thread) {
   constexpr char kLabel[] = "voluntary_ctxt_switches:";
   std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
@@ -35,11 +35,11 @@ inline std::uint64_t processor_ns(clockid_t clock) {
          static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Of processor time: no call takes as much that does not spin.
+// Processor time that a call only uses if it spins.
 inline constexpr std::uint64_t kSpinsNs = 5'000'000;
 
-// What `call` returns. Another thread runs `then` once this one sleeps in it, or spins. A call that
-// did neither fails the test: it was void.
+// Returns the result of `call`. Another thread runs `then` once this one sleeps or spins in the
+// call. If it did neither, the test fails, because it tested nothing.
 template <typename Call, typename Then>
 auto while_it_waits(const Call& call, const Then& then) {
   const pid_t caller = gettid();
@@ -55,7 +55,7 @@ auto while_it_waits(const Call& call, const Then& then) {
     for (const std::uint64_t deadline_ns = far_deadline();
          !waited && !returned && monotonic_ns() < deadline_ns;) {
       const bool waits = sleeps_of(caller) > sleeps || processor_ns(clock) > used_ns + kSpinsNs;
-      waited = waits && !returned;  // or it sleeps below
+      waited = waits && !returned;  // otherwise it sleeps below
     }
     then();
   });

@@ -1,4 +1,4 @@
-// For tests: a child process that does something, a lock taken for example, and then waits until it
+// For tests: a child process that does something, for example takes a lock, and then waits until it
 // is killed.
 //
 // Thread safety: one thread.

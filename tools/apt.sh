@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# For the set-up scripts, which read it: they install from apt alone, and never ask a question.
+# Functions for the set-up scripts, which source this file. They install only with apt, without
+# questions.
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$2" >&2; exit "$1"; }
 has() { command -v "$1" >/dev/null; }
 
-# Of a script that takes no arguments: --help shows the comment at its head.
+# For scripts without arguments: --help prints the comment at the start of the script.
 take_no_arguments() {
   case ${1-} in
     '') ;;
@@ -18,26 +19,27 @@ installed() {
   [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
-# What makes a command root's. Without a terminal nobody could type a password: fail rather than wait.
+# Prefix for commands that need root. Without a terminal, sudo fails instead of asking for a
+# password.
 as_root=()
 if [[ $EUID -ne 0 ]]; then
   if [[ -t 0 ]]; then as_root=(sudo); else as_root=(sudo -n); fi
 fi
 
-# It waits for whoever else holds apt's lock.
+# apt-get waits up to 300 s for other holders of its lock.
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get --quiet --quiet --option DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
-# Reads apt's lists; ends the script where there is no Debian or nobody who may install. $1 says
-# what is missing, for those who have to help themselves.
+# Reads apt's package lists. Ends the script if the system is not supported, or if the user may not
+# install packages. $1 is the list of missing packages for the message.
 begin_to_install() {
   local system id version
   system=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID-unknown}" "${VERSION_ID-}") ||
     system=unknown
   read -r id version <<<"$system"
-  # Debian's testing and unstable releases carry no version number.
+  # Debian's testing and unstable releases have no version number.
   local oldest
   case $id in
     debian) oldest=12 ;;
@@ -61,7 +63,7 @@ install_packages() {
     fail 1 "apt-get install failed; the lines above say which package"
 }
 
-# install_missing READY [PACKAGE…]: READY is what is said at the end.
+# install_missing READY [PACKAGE…]: READY is the final message.
 install_missing() {
   local ready=$1
   shift

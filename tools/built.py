@@ -1,4 +1,4 @@
-"""What a script needs of a build.
+"""Checks that the programs that a script needs are built.
 
     import built
     built.need("tuning", build / "lapwing")
@@ -9,7 +9,7 @@ import sys
 
 
 def need(script, *programs):
-    """Ends the script unless all of these are built, and says which command builds them."""
+    """Ends the script unless all programs are built, and prints the command that builds them."""
     missing = [str(path) for path in programs if not os.path.exists(path)]
     if missing:
         targets = " ".join(target_of(path) for path in missing)
@@ -18,6 +18,6 @@ def need(script, *programs):
 
 
 def target_of(path):
-    """CMake's name of what makes that file."""
+    """The CMake target that builds the file."""
     name = os.path.basename(path)
     return "lapwing_c" if name.startswith("liblapwing.so") else name

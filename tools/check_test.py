@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/check finds the tests of a file, and names what installs a missing tool."""
+"""Tests that tools/check finds the tests of a file, and how to install a missing tool."""
 
 import importlib.machinery
 import importlib.util

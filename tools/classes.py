@@ -3,9 +3,9 @@
 
     tools/classes.py [--build DIR] [--top N]
 
-Reads the commands of a build that is configured (default: build/release). Needs python3-clang-19.
-Values and options, which are structs without functions of their own, are left out.
-Exit: 0 no class has more than 20 data members or 40 functions; 1 a class has; 2 wrong usage.
+Reads the compile commands of a configured build (default: build/release). Needs python3-clang-19.
+Structs without functions, such as values and options, are left out.
+Exit: 0 no class has more than 20 data members or 40 functions, 1 a class has more, 2 wrong usage.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 
-sys.path.append("/usr/lib/python3/dist-packages")  # where Debian's packages are for any python3
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, for any python3
 from clang import cindex
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -31,7 +31,7 @@ Size = collections.namedtuple("Size", "members functions place")
 
 
 def product_path(cursor):
-    """The path of a class of the product below the root; None for any other."""
+    """The path of a class of the product below the root; None for other classes."""
     file = cursor.location.file
     path = pathlib.Path(file.name).resolve() if file else None
     if path is None or not path.is_relative_to(ROOT):

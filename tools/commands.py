@@ -5,7 +5,7 @@
     commands.py PROGRAM --update    write it to docs/reference/commands.md
 
 tests/end_to_end/commands_page_test.py compares the page with the program.
-Exit: 0 done, 1 the program is not built, or its help has a form that this script does not know.
+Exit: 0 done, 1 the program is not built, or its help has an unknown form.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 import built
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
-NAME_BYTES = 30  # the text of an option begins behind them
+NAME_BYTES = 30  # column where the text of an option begins
 EXIT_CODES = "Exit codes:\n"
 COMMON = ("--help", "--log")  # options of every command
 
@@ -61,7 +61,7 @@ def help_of(program, *command):
 
 
 def marked(text):
-    """Plain text as Markdown: options and names as code, pages as links, other characters as they are."""
+    """Plain text as Markdown: options and names as code, pages as links, others escaped."""
     def plain(part):
         part = re.sub(r"([*<>\[\]|\\])", r"\\\1", part)
         part = re.sub(r"(?<![\w-])(--[a-z][a-z-]*|\w+_\w+)", r"`\1`", part)
@@ -71,7 +71,7 @@ def marked(text):
 
 
 def option_of(spec, about):
-    """An option of its two columns, for example `--log TEXT:{text,json}=text`."""
+    """Parses an option from its two columns, for example `--log TEXT:{text,json}=text`."""
     match = re.fullmatch(
         r"(?P<names>\S+)(?: (?P<value>[^\s=]+))??(?:=(?P<default>\S+))?(?P<required> REQUIRED)?"
         r"(?P<many> \.\.\.)?(?: Excludes: (?P<excludes>\S+(?: \S+)*?))?(?: Needs: (?P<needs>\S+))?", spec)
@@ -89,7 +89,7 @@ def option_of(spec, about):
 
 
 def options_of(lines):
-    """The options of a list: a name that is too long for its column has its text in the next line."""
+    """The options of a list: if a name is too long for its column, its text is on the next line."""
     lines = [line.encode() for line in lines]  # the program counts bytes, not characters
     options = []
     for line, after in zip(lines, [*lines[1:], b"--"], strict=True):

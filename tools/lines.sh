@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Counts the lines of tracked text by folder, and those of the product's C++.
+# Counts the lines of tracked text by folder, and the lines of the product's C++.
 #
-#   tools/lines.sh [COMMIT]     of the working tree, or of that commit
+#   tools/lines.sh [COMMIT]     counts the working tree, or that commit
 #
-# The product's C++ are headers and sources of the folders below, without tests and fuzzers. Archives and
-# bitmaps are not text.
+# The product's C++ is the headers and sources in the folders below, without tests and fuzzers.
+# Archives and bitmaps are not text.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 product='include proto os bus channel snapshot publisher subscribers monitor cli wait_set bindings/c'
 
-# "LINES NAME" of each tracked file that is text.
+# Prints "LINES NAME" for each tracked text file.
 lines() {
   if [[ -n ${commit-} ]]; then
     git grep -I -c '' "$commit" -- . | sed "s/^$commit://" | awk -F: '{ print $NF, $1 }'

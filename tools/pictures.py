@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Takes the README's pictures of what an operator sees: `lapwing top` and the page, over the same buses.
+"""Creates the README's pictures of `lapwing top` and the web page, both with the same buses.
 
     tools/pictures.py build/release/lapwing docs/images FEED.dbn.zst [FEED.dbn.zst]
 
-Needs what deploy/monitoring/setup.sh installs. Writes page.png and top.png; look at both before they are kept.
+Needs the packages of deploy/monitoring/setup.sh. Writes page.png and top.png; check both images.
 """
 
 import html
@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 
-sys.path.append("/usr/lib/python3/dist-packages")  # of Debian's packages, whatever python3 runs
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, for any python3
 import pexpect
 import pyte
 from selenium import webdriver
@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "deploy"))
 import operate_demo
 
 COLUMNS, ROWS = 116, 13
-SETTLE_SECONDS = 40  # for charts to have something to show, and for the slow one to fall behind
+SETTLE_SECONDS = 40  # until charts have data, and the slow subscriber is behind
 PAGE = (1280, 1045)
 COLOURS = {"default": "#d6dbe1", "black": "#5c6773", "red": "#ff6b68", "green": "#7fd17f", "brown": "#e6b450",
            "blue": "#6cb6ff", "magenta": "#d69cff", "cyan": "#66d9e8", "white": "#ffffff"}
@@ -30,7 +30,7 @@ GROUND = "#11161c"
 
 
 def terminal(lapwing, buses):
-    """The screen of `lapwing top` in its view of subscribers, as HTML."""
+    """The screen of `lapwing top` in the view of subscribers, as HTML."""
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
     child = pexpect.spawn(lapwing, ["top", *buses], dimensions=(ROWS, COLUMNS),

@@ -6,6 +6,7 @@
     prose.py --required           check the files that must have no error (REQUIRED)
     prose.py --commits RANGE      check the subjects of commits, for example main..HEAD
     prose.py --count              count some words in product code and documents, without tests
+    prose.py --sample N [--seed S]  draw N sentences of five words or more, without tests
 
 A finding is `FILE:LINE: error|advice: RULE: text -> suggestion`. Findings in comments of product
 code and tests are advice. Words that are sometimes right are advice in every file. `prose_text.py`
@@ -14,6 +15,7 @@ Exit: 0 at most N errors (default: 0), 1 more errors, 2 wrong usage, 77 not a gi
 """
 
 import argparse
+import random
 import re
 import subprocess
 import sys
@@ -178,6 +180,18 @@ def print_counts():
     print(f"{'sum':10} {total:5}")
 
 
+def print_sample(count, seed):
+    """Sentences drawn at random, for a reader to judge. The same seed draws the same sentences."""
+    found = []
+    for path, text in texts(git("ls-files").splitlines()):
+        for block in blocks(path, text):
+            if block.kind in (*ERROR_KINDS, "comment") and block.form == "text":
+                found += [f"{path}:{block.numbers[0]}: {' '.join(sentence.split())}"
+                          for _, sentence in sentences(block.source)
+                          if len(re.findall(r"\S*\w\S*", sentence)) >= 5]
+    print(*random.Random(seed).sample(found, count), sep="\n")
+
+
 def print_summary(found):
     """A table: a row for each kind of text, a column for each rule."""
     counts = Counter((finding.kind, finding.level, finding.rule) for finding in found)
@@ -196,6 +210,8 @@ def main():
     parser.add_argument("--commits", metavar="RANGE")
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--required", action="store_true")
+    parser.add_argument("--sample", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("files", nargs="*", metavar="FILE")
     options = parser.parse_args()
@@ -204,6 +220,9 @@ def main():
         return 77
     if options.count:
         print_counts()
+        return 0
+    if options.sample:
+        print_sample(options.sample, options.seed)
         return 0
     if options.commits:
         found = list(findings_of_subjects(

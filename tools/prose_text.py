@@ -24,7 +24,7 @@ PACKAGES = re.compile(
 TOKEN = re.compile(
     r'(?P<comment>//[^\n]*|/\*.*?\*/)|"""(?:.*?)"""|r(?P<h>#*)".*?"(?P=h)|"(?:\\.|[^"\\\n])*"'
     r"|'(?:\\[^\n]{1,8}?|[^'\\\n])'", re.S)
-SCRIPT_TOKEN = re.compile(  # of SCRIPTS
+SCRIPT_TOKEN = re.compile(  # for SCRIPTS
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 MESSAGE_CALL = re.compile(r"\b(make_error|system_error|log_entry|LogEntry|log_?|say|fail)\s*[({]")
 ESCAPES = {"n": "\n", "t": " "}
@@ -47,7 +47,8 @@ class Block:
     kind: str  # document, header, help, message, package, comment, string or test
     form: str  # text, heading or cell
     numbers: list  # the line number of each line of `text`
-    text: str
+    text: str  # without markup
+    source: str
 
     def line_at(self, offset):
         return self.numbers[self.text.count("\n", 0, offset)]
@@ -83,9 +84,10 @@ def paragraphs(kind, lines, code_indent):
 
     def flush():
         nonlocal block, form
-        text = masked("\n".join(line for _, line in block))
+        source = "\n".join(line for _, line in block)
+        text = masked(source)
         if re.search(r"[A-Za-z]{2}", text):
-            yield Block(kind, form, [number for number, _ in block], text)
+            yield Block(kind, form, [number for number, _ in block], text, source)
         block, form = [], "text"
 
     for number, line in lines:

@@ -5,7 +5,7 @@
     release.py --check                        verify that all files have one version and one date
     release.py --notes                        print the notes of the newest version in CHANGELOG.md
 
-The version in CMakeLists.txt is the reference. PLACES lists the texts that must agree with it.
+The version in CMakeLists.txt is the reference. PLACES lists the texts that must match it.
 --check also reports each other line that contains the version, unless KEPT matches it.
 See docs/releasing.md for all steps of a release.
 Exit: 0 done, 1 a check failed, 2 wrong usage.

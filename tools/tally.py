@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Counts the tests of one stage of deploy/test.sh, and shows what failed.
+"""Counts the tests of one stage of deploy/test.sh, and prints the failures.
 
-    tally.py junit FILE          what ctest wrote with --output-junit
-    tally.py text FILE STATUS    what a script printed, and its exit status (77: skipped)
-    tally.py failures FILE       what ctest wrote: the last lines of each test that failed
+    tally.py junit FILE          the output of ctest --output-junit
+    tally.py text FILE STATUS    the output of a script, and its exit status (77: skipped)
+    tally.py failures FILE       the output of ctest: prints the last lines of each failed test
     tally.py budget TIER TESTS SECONDS
-                                 whether a tier of deploy/test.sh has outgrown what it may hold
+                                 check whether a tier of deploy/test.sh has become too large
 
 The first two print `passed failed skipped` as three numbers on the first line, then one line for
-each test that failed or was skipped. Where a program says how many cases it ran (Catch2, unittest,
-cargo, or a line `N passed, M failed, K skipped`), those are counted; otherwise the program is one
-test. A line that starts with `SKIPPED:`, asterisks aside, is a check that could not run here.
+each test that failed or was skipped. If the output contains the number of cases (Catch2, unittest,
+cargo, or a line `N passed, M failed, K skipped`), those are counted. Otherwise the program is one
+test. A line that starts with `SKIPPED:`, ignoring asterisks, is a check that could not run.
 """
 
 import re
@@ -18,8 +18,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 SKIP_STATUS = 77
-# What a tier is meant to hold: tests, and seconds on two cores with nothing cached. A tier that has
-# grown to three times that fails: move tests to the next one, or make them shorter.
+# Intended size of a tier: tests, and seconds on two cores with empty caches. At three times that
+# size the tier fails. Then move tests to the next tier, or make them faster.
 BUDGETS = {"default": (2500, 600), "ci": (4500, 2400), "long": (4800, 12 * 3600)}
 BUDGET_FACTOR = 3
 FAILURE_LINES_MAX = 40
@@ -40,7 +40,7 @@ def named_count(text, name):
 
 
 def count_cases(text):
-    """(passed, failed, skipped) as the program's own output says, or None if it does not say."""
+    """(passed, failed, skipped) from the program's output, or None if it contains no counts."""
     total = [0, 0, 0]
     said = False
     for found in CATCH_ALL.finditer(text):
@@ -69,23 +69,23 @@ def count_program(name, text, failed, skipped):
         return (0, 0, 1), [f"skipped: {name}: {'; '.join(reasons) or 'no reason given'}"]
     said = count_cases(text)
     counts = said or (0 if failed else 1, 1 if failed else 0, 0)
-    if failed and counts[1] == 0:  # it died before it could say
+    if failed and counts[1] == 0:  # it died before printing its counts
         counts = (counts[0], 1, counts[2])
     lines = [f"failed:  {name}"] if failed else []
     lines += [f"skipped: {name}: {reason}" for reason in reasons]
     if counts[2] > len(reasons):
         lines.append(f"skipped: {name}: {counts[2] - len(reasons)} without a reason; see its log")
-    # A Catch2 case that skips itself has passed as far as Catch2 knows.
+    # Catch2 counts a case that skips itself as passed.
     unsaid = max(0, len(reasons) - counts[2]) if said else 0
     return (max(0, counts[0] - unsaid), counts[1], counts[2] + unsaid), lines
 
 
 def outcomes_of_junit(path):
-    """(name, output or why there is none, failed, skipped) of each test."""
+    """(name, output or the reason for its absence, failed, skipped) of each test."""
     for case in xml.parse(path).getroot().iter("testcase"):
         skipped = case.find("skipped")
         why = skipped.get("message", "") if skipped is not None else ""
-        # ctest calls it skipped, too, when a test's program is missing.
+        # ctest also reports a test as skipped if its program is missing.
         was_skipped = "SKIP_" in why
         failed = case.get("status") != "run" and not was_skipped
         yield case.get("name"), case.findtext("system-out") or why, failed, was_skipped
@@ -97,7 +97,7 @@ def programs_of_junit(path):
 
 
 def failures_of_junit(path):
-    """The lines to show of the tests that failed."""
+    """Prints the last lines of the failed tests."""
     for name, text, failed, _ in outcomes_of_junit(path):
         if failed:
             yield f"--- {name}"
@@ -111,7 +111,7 @@ def program_of_text(path, status):
 
 
 def budget_faults(tier, tests, seconds):
-    """Why a tier is too large, a sentence for each reason."""
+    """The reasons why a tier is too large, one sentence each."""
     limits = zip(("tests", "seconds"), (tests, seconds), BUDGETS[tier], strict=True)
     for what, have, meant in limits:
         if have > BUDGET_FACTOR * meant:

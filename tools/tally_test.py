@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that tools/tally.py counts what programs say, and counts no failure as a pass."""
+"""Tests that tools/tally.py counts the results in program output, and never a failure as a pass."""
 
 import tempfile
 import unittest

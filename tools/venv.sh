@@ -1,19 +1,19 @@
 #!/bin/sh
-# Makes a Python environment in the build folder (that is LAPWING_BUILD_DIR, else build/) and prints the path
+# Creates a Python environment in the build folder (LAPWING_BUILD_DIR or build/) and prints the path
 # of its interpreter.
 #
 #   venv.sh NAME REQUIREMENTS UNPROVEN
 #
-# NAME is the environment's, REQUIREMENTS the file of what is installed, and UNPROVEN says what a machine
-# that cannot have it leaves open.
+# NAME is the name of the environment, REQUIREMENTS is the file of its packages, and UNPROVEN
+# describes what remains untested on a machine without them.
 #
-# Exit: 0 done; 77 SKIPPED, because a package is neither on this machine nor to be had; 1 anything else.
+# Exit: 0 done; 77 SKIPPED, because a package is neither installed nor available; 1 any other error.
 # LAPWING_REQUIRE_REGISTRIES=1 makes a skip an error.
 set -eu
 name=$1 requirements=$2 unproven=$3
 build=${LAPWING_BUILD_DIR:-$(dirname "$0")/../build}
 
-install_seconds_max=600 # ends a hang; what cannot be reached is known to pip after 20 s
+install_seconds_max=600 # ends a hang; pip reports unreachable servers after 20 s
 
 skip() {
   {
@@ -32,9 +32,9 @@ skip() {
 mkdir -p "$build"
 venv=$(cd "$build" && pwd)/$name
 exec 9>"$venv.lock"
-flock 9 # several tests may want it at once
+flock 9 # several tests may create it at the same time
 
-# The requirements are copied last: they stand there only if all of them were installed.
+# The requirements are copied last, so they exist only if all of them were installed.
 if ! cmp -s "$requirements" "$venv/requirements.txt"; then
   rm -rf "$venv"
   python3 -m venv "$venv" >&2 || skip "python3 cannot make an environment. Install python3-venv."

@@ -1,5 +1,4 @@
-// Which sources a wait set asks, and how it sleeps for them, over sources that do what the test
-// wants.
+// Which sources a wait set checks, and how it sleeps for them, with sources controlled by the test.
 #include <poll.h>
 
 #include <catch2/catch.hpp>
@@ -31,7 +30,7 @@ Result<Ready> ready_now(WaitSet& set) {
   return set.wait(Deadline::now());
 }
 
-// A source that waits for a word to leave 0, as a subscriber waits for a doorbell.
+// A source that waits for a word to change from 0, like a subscriber that waits for a doorbell.
 class WordSource final : public WaitSource {
  public:
   bool is_ready() override {
@@ -52,7 +51,7 @@ class WordSource final : public WaitSource {
   }
   void finish_wait() override { ++finished; }
 
-  // From another thread.
+  // Called from another thread.
   void ring() {
     bump_bell(&word_);
     futex_wake_all(&word_);
@@ -60,7 +59,7 @@ class WordSource final : public WaitSource {
 
   bool always_ready = false;
   std::uint64_t due_ns = 0;
-  int refusals = 0;  // of prepare_wait(), in a row
+  int refusals = 0;  // how often prepare_wait() refuses, in a row
   int looks = 0;
   int prepared = 0;
   int finished = 0;
@@ -127,7 +126,7 @@ TEST_CASE("A source is asked again by the time that it named, though nothing wak
   WaitSet set = make_set();
   WordSource source;
   add(set, source, 5);
-  do {  // until one wait slept: a busy machine may come back to this thread after the time
+  do {  // until one wait has slept: a busy machine may run this thread too late
     source.due_ns = monotonic_ns() + 20 * kNsPerMs;
     const Result<Ready> ready = set.wait(kHang);
     REQUIRE(ready.ok());
@@ -147,7 +146,7 @@ TEST_CASE("Every source that prepared is finished, also where another one would 
   CHECK(sources[0].prepared > sources[2].prepared);
 }
 
-// How a set sleeps depends on what is in it.
+// How a set sleeps depends on its sources.
 enum class Sleep { kBell, kWords, kEpoll, kWordsAndHelper };
 
 struct SleepingSet {
@@ -176,7 +175,7 @@ TEST_CASE("interrupt ends the wait under way, however the set sleeps, or the nex
   }
   set.interrupt();
   set.interrupt();
-  CHECK(ready_now(set).error() == Errc::kWouldBlock);  // which waits for nothing
+  CHECK(ready_now(set).error() == Errc::kWouldBlock);  // it does not wait
   CHECK(wait() == Errc::kInterrupted);
   CHECK(set.wait(std::chrono::milliseconds(1)).error() == Errc::kTimedOut);
 }
@@ -243,7 +242,7 @@ TEST_CASE("A source that goes leaves its set, and one whose set goes is free") {
   set.reset();
   CHECK(stays.owner() == nullptr);
   set = make_set();
-  CHECK(add(*set, stays, 3) == kept);  // the first of another set
+  CHECK(add(*set, stays, 3) == kept);  // the first id of another set
   CHECK(set->remove(kept) == Errc::kOk);
   CHECK(set->remove(kept) == Errc::kNotFound);
   CHECK(stays.owner() == nullptr);

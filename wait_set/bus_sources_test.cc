@@ -1,4 +1,4 @@
-// Subscribers and conflated readers in a wait set: everything that they do in a wait of their own.
+// Subscribers and conflated readers in a wait set behave as in their own waits.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -40,15 +40,15 @@ void ring(TestBus& bus) {
   futex_wake_all(doorbell_address(bus.ring->words()));
 }
 
-// Buses, a subscriber of each, and the set in which they wait. The buses' own work is a timer of
-// the same set, so a test has one thread.
+// Buses, a subscriber of each, and the set in which they wait. The work of the buses runs on a
+// timer of the same set, so a test needs only one thread.
 class Loop {
  public:
   explicit Loop(WaitStrategy wait) : set(open_set(wait)) {
     turn_ = set.add_timer(Deadline::now(), kTurn, std::chrono::milliseconds(2)).value();
   }
 
-  // Its token is its number.
+  // The token is the subscriber's number.
   void follow(TestBus& bus, SubscriberOptions options) {
     options.wait = WaitStrategy::kPark;
     buses.push_back(&bus);
@@ -57,7 +57,7 @@ class Loop {
     REQUIRE(set.add(subscribers.back(), subscribers.size() - 1).ok());
   }
 
-  // One wait, and one call of what it says is ready.
+  // Waits once, and calls the ready source once.
   void step() {
     const Result<Ready> ready = set.wait(kHang);
     REQUIRE(ready.ok());
@@ -75,15 +75,15 @@ class Loop {
   void until(std::size_t number, const std::string& line) {
     while (lines[number].empty() || lines[number].back() != line) step();
   }
-  // The set sleeps from now on until a bus rings, or a subscriber's own time has come.
+  // From now on, the set sleeps until a bus rings, or a subscriber's own time has come.
   void stop_turning() { REQUIRE(set.remove(turn_) == Errc::kOk); }
 
   WaitSet set;
   std::vector<TestBus*> buses;
   std::deque<Subscriber> subscribers;
-  std::vector<std::vector<std::string>> lines;  // events of each
+  std::vector<std::vector<std::string>> lines;  // events of each subscriber
   std::uint64_t records = 0;
-  std::uint64_t in_vain = 0;  // that were ready and had nothing
+  std::uint64_t in_vain = 0;  // ready sources that had nothing
 
  private:
   SourceId turn_ = 0;
@@ -296,7 +296,7 @@ ConflationOptions with_one_key(std::chrono::nanoseconds interval) {
   return options;
 }
 
-// Waits in the set, and drives the bus, until the reader is ready; takes what it has.
+// Waits in the set, and drives the bus, until the reader is ready. Returns its next item.
 Result<Item> next_item(WaitSet& set, TestBus& bus, ConflatedReader& reader) {
   for (;;) {
     const Result<Ready> ready = set.wait(kHang);
@@ -333,7 +333,7 @@ TEST_CASE(
   bus.publish(20);
   while (reader->counters().records < 30) {
     const Result<Ready> ready = set.wait(kHang);
-    REQUIRE(ready->token == kTurn);  // the interval goes on
+    REQUIRE(ready->token == kTurn);  // the interval continues
     bus.turn();
   }
   CHECK(reader->waiting() == 1);
@@ -359,8 +359,8 @@ TEST_CASE("The end of a conflated reader's interval ends the sleep of its set") 
   CHECK(came(next_item(set, bus, *reader)) == EventKind::kCaughtUp);
   REQUIRE(set.remove(*turn) == Errc::kOk);
   bus.publish(3);
-  // Nothing rings. Intervals end at multiples of their length: where one ends while the records are
-  // taken in, the first of them come at once, and the last with the next end.
+  // No bus rings. Intervals end at multiples of their length. If one ends while the records are
+  // read, the first of them are delivered at once, and the last at the next end.
   Result<Item> item = next_item(set, bus, *reader);
   while (item->sequence < 3) {
     item = next_item(set, bus, *reader);

@@ -51,7 +51,7 @@ TEST_CASE("A message ends the wait of a set, and a consumer is ready while there
     const Result<Message> peek = pair.consumer().try_peek();
     REQUIRE(peek.ok());
     CHECK(peek->type == 5);
-    CHECK(set.wait(Deadline::now())->token == 1);  // it is borrowed, and there
+    CHECK(set.wait(Deadline::now())->token == 1);  // it is borrowed, but still available
     CHECK(pair.consumer().release() == Errc::kOk);
     CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   }
@@ -171,7 +171,7 @@ TEST_CASE("A call, a reply and a call's deadline each end the wait of a set") {
 
   REQUIRE(client.try_start({}, 3, std::chrono::milliseconds(20)).error() == Errc::kOk);
   REQUIRE(set.wait(kHang)->token == 1);
-  REQUIRE(server.try_next()->is_call());  // which is not answered
+  REQUIRE(server.try_next()->is_call());  // it is not answered
   CHECK(set.wait(kHang)->token == 2);
   CHECK(client.try_finish_any().error() == Errc::kTimedOut);
 }
@@ -207,7 +207,7 @@ TEST_CASE("A listener is ready when a peer is to be served, and until it is") {
     if (accepted.ok()) {
       consumer.emplace(*std::move(accepted));
     } else {
-      REQUIRE(errc_of(accepted.status()) == Errc::kWouldBlock);  // it has not said hello yet
+      REQUIRE(errc_of(accepted.status()) == Errc::kWouldBlock);  // it has not sent its hello yet
     }
   }
   connecting.join();
@@ -220,7 +220,7 @@ TEST_CASE("A listener is ready when a peer is to be served, and until it is") {
   CHECK(set.size() == 2);
 }
 
-// A server with one client, in a set that waits so.
+// A server with one client, in a set with this wait strategy.
 struct ServerInSet {
   explicit ServerInSet(WaitStrategy wait) : set(open_channel_set(wait)) {
     auto opened = DuplexServer::open(path, {.channel = small_channel()});
@@ -235,7 +235,7 @@ struct ServerInSet {
     id = connected->client;
   }
 
-  // A server may be ready for less than an event.
+  // Returns the next event. A ready server may not have a whole event yet.
   Result<ServerEvent> next_event() {
     for (;;) {
       const Result<Ready> ready = set.wait(kHang);
@@ -276,7 +276,7 @@ TEST_CASE("What a client left untaken makes its server ready again") {
   for (std::uint32_t i = 0; i < 3; ++i) REQUIRE(here.client->try_send({}, i) == Errc::kOk);
   for (std::uint32_t i = 0; i < 3; ++i) {
     CHECK(here.set.wait(Deadline::now())->token == 1);
-    CHECK(here.set.wait(Deadline::now())->token == 1);  // it takes nothing
+    CHECK(here.set.wait(Deadline::now())->token == 1);  // the wait consumes nothing
     CHECK(here.server->try_wait()->message.type == i);
   }
   CHECK(here.set.wait(Deadline::now()).error() == Errc::kWouldBlock);

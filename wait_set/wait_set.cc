@@ -42,8 +42,9 @@ constexpr std::uint32_t kEventsOfPoll = POLLIN | POLLOUT | POLLPRI | POLLRDHUP;
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
               POLLERR == EPOLLERR && POLLHUP == EPOLLHUP && POLLRDHUP == EPOLLRDHUP);
 
-// Ready when its descriptor is; a server also by what it has taken from its clients already. Every
-// other source is asked itself, since a ready descriptor only means that it may be ready.
+// Whether a ready descriptor makes the source ready. A server can also be ready because of data
+// that it has already taken from its clients. Every other source is queried, because a ready
+// descriptor only means that it may be ready.
 constexpr bool is_ready_by_descriptor(SourceKind kind) {
   return kind == SourceKind::kDescriptor || kind == SourceKind::kListener ||
          kind == SourceKind::kServer;
@@ -54,7 +55,7 @@ constexpr bool sleeps_on_word(SourceKind kind) {
          kind == SourceKind::kLoadedState;
 }
 
-// Deadline::now() is 0. Periods count from the time of the call instead.
+// Deadline::now() is 0. A period starts at the time of the call instead.
 std::uint64_t due_from(Deadline at) {
   return at == Deadline::now() ? monotonic_ns() : at.monotonic_ns();
 }
@@ -88,20 +89,20 @@ absl::Status cannot_watch(int sys_errno, int fd) {
 
 }  // namespace
 
-// The sources, as the ready loop checks them and sleeps for them (os/ready_loop.h).
+// The sources, and how the ready loop checks and waits for them (os/ready_loop.h).
 //
-// Ownership: no source; a source that is destroyed leaves (WaitSourceOwner).
+// Ownership: owns no source. A source that is destroyed leaves the set (WaitSourceOwner).
 struct WaitSet::State final : WaitSourceOwner {
   struct Entry {
     bool is_ready() const;
-    // It is ready once: a descriptor that stays so is found again when it is checked next.
+    // Reports it as ready once. A descriptor that stays ready is found again at the next check.
     Ready report();
 
     SourceId id = 0;
     SourceKind kind = {};
     std::uint64_t token = 0;
     WaitSource* source = nullptr;  // null: a descriptor or a timer
-    int fd = -1;                   // that is watched
+    int fd = -1;                   // the watched descriptor
     std::uint32_t events = 0;      // of a watched descriptor, as of the last check
     std::uint64_t due_ns = 0;      // of a timer
     std::uint64_t every_ns = 0;
@@ -114,7 +115,7 @@ struct WaitSet::State final : WaitSourceOwner {
   ~State();
 
   absl::Status check_room() const;
-  // `events`: of its descriptor, if it has one.
+  // `events`: those of its descriptor, if it has one.
   absl::StatusOr<SourceId> add(Entry entry, std::uint32_t events);
   absl::Status start_helper_if_needed();
   Entries::iterator find(SourceId id);
@@ -130,7 +131,7 @@ struct WaitSet::State final : WaitSourceOwner {
   ReadyLoop loop;
   Entries entries;  // by id
   SourceId last_id = 0;
-  std::size_t next = 0;  // of entries: the next check begins with it
+  std::size_t next = 0;  // index in entries at which the next check begins
   std::size_t timers = 0;
 };
 
@@ -187,8 +188,8 @@ WaitSet::State::Entries::iterator WaitSet::State::find(SourceId id) {
   return found != entries.end() && found->id == id ? found : entries.end();
 }
 
-// A source that has ended may have closed its descriptor, whose number may be another entry's by
-// now.
+// A source that has ended may have closed its descriptor, whose number may now belong to another
+// entry.
 void WaitSet::State::erase(Entries::iterator entry) {
   if (entry->fd >= 0) {
     const bool is_closed = entry->source != nullptr && entry->source->wake_fd() != entry->fd;
@@ -287,7 +288,7 @@ void WaitSet::State::rest(FutexWord bell, std::uint64_t until_ns) {
   }
   if (all_prepared) {
     const std::size_t woken = loop.park(std::span(words).first(count), until_ns);
-    // Checked first, it is found before the others have done all their upkeep.
+    // Check it first, before the other sources do their upkeep.
     if (woken > 0 && woken < count) next = entry_of_word[woken];
   }
   for (std::size_t i = 0; i < prepared; ++i) {

@@ -1,4 +1,4 @@
-// The wait set as its user sees it: descriptors, timers, what is refused, moves and forks.
+// The wait set as its user sees it: descriptors, timers, refusals, moves and forks.
 #include "lapwing/wait_set.h"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ TEST_CASE("A descriptor is ready with its events, until it is read or removed") 
   REQUIRE(read(out.get(), &byte, 1) == 1);
   CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   in.reset();
-  CHECK((set.wait(kHang)->events & POLLHUP) != 0);  // whether it was asked for or not
+  CHECK((set.wait(kHang)->events & POLLHUP) != 0);  // whether or not it was requested
   CHECK(set.remove(*source) == Errc::kOk);
   CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   CHECK(set.remove(*source) == Errc::kNotFound);

@@ -1,4 +1,5 @@
-// How fast the C interface is, against which bench/languages.sh times other languages: README.md.
+// The rates of the C interface, with which bench/languages.sh compares other languages. See
+// README.md.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::uint32_t kRecordBytes = 56;
 constexpr std::size_t kMessageBytes = 32;
-constexpr std::size_t kSentMessages = 32;    // in a batch
-constexpr std::size_t kTakenMessages = 256;  // at most, at a time
+constexpr std::size_t kSentMessages = 32;    // per batch
+constexpr std::size_t kTakenMessages = 256;  // maximum per call
 
 void must(lapwing_result result, const char* what) {
   if (result == LAPWING_OK) return;
@@ -24,7 +25,7 @@ void must(lapwing_result result, const char* what) {
   std::abort();
 }
 
-// One batch in memory of its own.
+// A batch with its own memory.
 struct ReadBatch {
   explicit ReadBatch(std::size_t bytes) : batch(sized<lapwing_batch>()), rows(bytes) {
     batch.rows = rows.data();
@@ -114,7 +115,7 @@ std::string publish_by(const Step& step, std::uint64_t rows) {
   return absl::StrFormat("ns=%.3f", ns);
 }
 
-// A bus each way: this side's publisher and its subscriber of the other's.
+// One bus in each direction: this side's publisher, and a subscriber of the other side's bus.
 class BothWays {
  public:
   explicit BothWays(const Step& step)
@@ -142,7 +143,7 @@ class BothWays {
 
  private:
   lapwing_publisher* publisher_;
-  lapwing_subscriber* subscriber_;  // waits for the other bus, as for a publisher that restarts
+  lapwing_subscriber* subscriber_;  // waits for the other bus
   ReadBatch events_{kRecordBytes};
   alignas(64) std::byte record_[kRecordBytes] = {};
 };
@@ -175,7 +176,7 @@ struct Channels {
     lapwing_channel_destroy(&in);
     lapwing_channel_destroy(&out);
   }
-  // One message: its bytes are those that came last.
+  // Sends one message with the bytes of the last received one.
   void send() {
     void* payload = nullptr;
     must(lapwing_channel_claim(out, kMessageBytes, LAPWING_FOREVER, &payload, nullptr), "claim");

@@ -1,4 +1,4 @@
-// The rates of C++, against which those of C are held: README.md.
+// The rates of C++, with which those of C are compared. See README.md.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,8 +21,8 @@ struct Record {
   std::uint64_t words[7];
 };
 constexpr std::size_t kMessageBytes = 32;
-constexpr std::size_t kSentMessages = 32;    // in a batch
-constexpr std::size_t kTakenMessages = 256;  // at most, at a time
+constexpr std::size_t kSentMessages = 32;    // per batch
+constexpr std::size_t kTakenMessages = 256;  // maximum per call
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "%s failed\n", what);
@@ -69,7 +69,7 @@ std::string read(const Step& step) {
   return absl::StrFormat("ns=%.3f garbage=-", ns);
 }
 
-// Events are taken out of the way.
+// Skips events.
 void take(Subscriber& subscriber, Record& record) {
   for (;;) {
     const Result<Sequence> taken = subscriber.read_one(record, Deadline::never());
@@ -121,7 +121,7 @@ std::string publish_one_by_one(const Step& step) {
   return published(step, 1, [&](Publisher& publisher) { return publisher.publish(record); });
 }
 
-// A bus each way.
+// One bus in each direction.
 struct BothWays {
   explicit BothWays(const Step& step)
       : publisher(publisher_at(step.text("out"), 4096)),
@@ -152,7 +152,7 @@ std::string ping(const Step& step) {
   return absl::StrFormat("ns=%.1f", ns);
 }
 
-// A channel each way.
+// One channel in each direction.
 struct Channels {
   ChannelProducer out;
   ChannelConsumer in;

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""How fast each language is, beside C, and C beside C++.
+"""Compares the speed of each language with C, and of C with C++.
 
     bench/languages.sh [--languages c,go] [--rounds 9] [--out FILE.json]
 
-In each round every figure is taken in turn: of C++, of C, and of each language between two of C's; round trips five
-times, since a host moves the two cores of a virtual machine: at times they are two threads of one core, at times far
-apart. What counts is the median of the ratios to C's two around it (of C: to C++'s two); nanoseconds are of that run
-and this machine, and decide nothing. README.md beside this file describes the rates. Build the packages first
-(bindings/test.sh), and let nothing else run. Where Tachyon's package for Python can be built
-(clang-19), its round trip stands beside those of the channel.
-Prints a table in Markdown, then a line for each budget. Exit: 0 everything was measured, 1 something failed, 2 wrong
-usage. A missed budget is said, and does not change the exit code.
+Each round measures every figure once: for C++, for C, and for each language between two runs of C.
+Round trips are measured five times, because a host may move the two cores of a virtual machine:
+they may be two threads of one core, or far apart. The result is the median of the ratios to the two
+neighbouring runs of C (for C: to those of C++). Absolute nanoseconds are valid only for that run
+and machine. README.md beside this file describes the rates. Build the packages first
+(bindings/test.sh), and run nothing else. If Tachyon's package for Python can be built (clang-19),
+its round trip is measured with those of the channel. Prints a table in Markdown, then a line for
+each budget. Exit: 0 everything was measured, 1 an error, 2 wrong usage. A missed budget is printed,
+but does not change the exit code.
 """
 
 import argparse
@@ -33,15 +34,15 @@ NAMES = {"cpp": "C++", "c": "C", "python": "Python", "rust": "Rust", "go": "Go",
          "node": "Node.js", "csharp": "C# (Mono)", "tachyon": "Tachyon 0.5.1 (Python)"}
 RECORDS = 1 << 19
 ROWS = 4096
-PASSES = 400  # a pass takes 5 ms, and the JVM compiles for half a second: the median one is beyond that
+PASSES = 400  # a pass takes 5 ms; the JVM compiles for half a second, and the median pass is later
 SINGLE_PASSES = 10
 ROUND_TRIPS = 200_000
-ONE_WAY = 9_600_000  # messages, in batches
+ONE_WAY = 9_600_000  # messages, sent in batches
 FRAME_PASSES = 20
 FRAME_RATE_MIN = 0.5
-# Bytes a record: what a pass allocates once, its events among them. A copied row would be 56.
+# Bytes per record: the allocations of a pass, including its events. A copied row would be 56.
 GARBAGE_MAX = 0.1
-CORES = ((0, 1), (1, 0))  # of the two sides, in turn
+CORES = ((0, 1), (1, 0))  # cores of the two sides, alternating
 
 FIGURES = {
     "read": f"read directory=bus records={RECORDS} rows={ROWS} passes={PASSES}",
@@ -52,11 +53,12 @@ FIGURES = {
     "channel": ("channel-echo path=c.sock count={count}", "channel-ping path=c.sock count={count}"),
     "one-way": (f"channel-take path=c.sock count={ONE_WAY}", f"channel-send path=c.sock count={ONE_WAY}"),
 }
-TURNS = {"round-trip": 5, "channel": 5, "one-way": 5}  # in a round; else one
-ONLY_C = ("one-way",)  # beside C++; other languages have no such step
-PEER = "tachyon"  # another's package, which has only that figure
+TURNS = {"round-trip": 5, "channel": 5, "one-way": 5}  # per round; others once
+ONLY_C = ("one-way",)  # compared with C++; other languages have no such step
+PEER = "tachyon"  # another project's package, which has only that figure
 PEER_FIGURE = "channel"
-# Time over that of the base: at most. Rates are held as times, 1 / 0.9 of C's rate being 0.9.
+# Maximum of the time divided by the base's time. Rates are compared as times: 1 / 0.9 is 0.9 of C's
+# rate.
 BUDGETS = {
     ("c", "read"): 1 / 0.98, ("c", "round-trip"): 1.08, ("c", "channel"): 1.15,
     ("c", "one-way"): 1 / 0.9,
@@ -67,7 +69,7 @@ BUDGETS = {
 
 @functools.cache
 def peer_command():
-    """Of Tachyon's driver. None: its package cannot be built here, and standard error says why."""
+    """The command of Tachyon's driver, or None if its package cannot be built. Prints why."""
     here = Path(__file__).parent
     made = subprocess.run(
         [ROOT / "tools" / "venv.sh", "tachyon_venv", here / "requirements.txt", "Tachyon's package is not compared."],
@@ -76,7 +78,7 @@ def peer_command():
 
 
 def started(language, rate, directory, core=None):
-    """The program of a rate, under way."""
+    """Starts the program of a rate."""
     program = peer_command() if language == PEER else [str(Path(__file__).parent / "rates.sh"), language]
     pinned = [] if core is None else ["taskset", "-c", str(core)]
     environment = {"LAPWING_LIBRARY": str(conformance.BUILD / "liblapwing.so.1"), **os.environ}
@@ -85,7 +87,7 @@ def started(language, rate, directory, core=None):
 
 
 def figures(program, language, figure):
-    """What it prints, by name."""
+    """The figures in its output, by name."""
     output, errors = program.communicate()
     if program.returncode != 0:
         raise RuntimeError(f"{language}, {figure}: ended with {program.returncode}: {errors.strip()[-500:]}")
@@ -93,7 +95,7 @@ def figures(program, language, figure):
 
 
 class Place:
-    """A directory in memory, and a bus of `RECORDS` records in it, all of them in its ring."""
+    """A directory in memory with a bus, whose ring contains `RECORDS` records."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="lw-", dir="/dev/shm")
@@ -108,12 +110,12 @@ class Place:
 
 
 def alone(language, figure, directory):
-    """Of a program by itself."""
+    """The figures of a single program."""
     return figures(started(language, FIGURES[figure], directory), language, figure)
 
 
 def between(language, figure, cores):
-    """Of two programs of that language, each on a core of its own."""
+    """The figures of two programs of that language, each on its own core."""
     echo_step, ping_step = (step.format(count=ROUND_TRIPS) for step in FIGURES[figure])
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/dev/shm") as directory:
         echo = started(language, echo_step, directory, cores[1])
@@ -146,7 +148,7 @@ def measured(language, figure, directory, round_number):
 
 
 def measure(languages, rounds):
-    """ratios[language][figure], ns[language][figure]: a list, one a turn; garbage[language]."""
+    """ratios[language][figure], ns[language][figure]: one entry per turn; garbage[language]."""
     every = ["cpp", *languages]
     ns = {language: {figure: [] for figure in FIGURES} for language in every}
     ratios = {language: {figure: [] for figure in FIGURES} for language in every}
@@ -178,7 +180,7 @@ def measure(languages, rounds):
 
 
 def table(languages, ratios, ns, garbage):
-    """Markdown: nanoseconds, and in brackets the ratio; the first column is a rate."""
+    """A Markdown table: nanoseconds, with the ratio in brackets. The first column is a rate."""
     median = statistics.median
     lines = ["| language | read, million/s | of C's | publish, million/s | take, ns | publish one, ns | "
              "bus round trip, ns | channel round trip, ns | channel one way, million/s | garbage, bytes a record |",
@@ -198,7 +200,7 @@ def table(languages, ratios, ns, garbage):
 
 
 def frame_verdict():
-    """Of Python's Arrow batches, beside a copy of the same rows."""
+    """The rate of Python's Arrow batches, compared with a copy of the same rows."""
     step = f"to-arrow records={RECORDS} passes={FRAME_PASSES}"
     rate = float(figures(started("python", step, None), "python", "to-arrow")["copy"])
     return (f"{'met' if rate >= FRAME_RATE_MIN else 'MISSED'}: {NAMES['python']}, to_arrow: {rate:.3f} of the rate of a "

@@ -1,4 +1,4 @@
-// What the rates of C and C++ have in common: README.md.
+// Shared by the rates of C and C++. See README.md.
 //
 // Thread safety: one thread.
 #pragma once
@@ -34,7 +34,7 @@ class Step {
 
 using Rates = std::map<std::string, std::function<std::string(const Step&)>>;
 
-// Runs the rate that the first argument names, and prints what it returns.
+// Runs the rate named by the first argument, and prints its result.
 inline int run_rate(const Rates& rates, int argc, char** argv) {
   const auto found = argc < 2 ? rates.end() : rates.find(argv[1]);
   if (found == rates.end()) return 2;
@@ -55,8 +55,8 @@ double ns_of(Work&& work) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-// ns a record of the median pass; one pass more warms up. pass(timed) calls timed(work) once, with
-// what is to be timed.
+// The ns per record of the median pass, after one more pass as a warm-up. pass(timed) calls
+// timed(work) once with the work to time.
 template <typename Pass>
 double median_pass_ns(std::uint64_t passes, std::uint64_t records, Pass&& pass) {
   std::vector<double> each;
@@ -71,7 +71,7 @@ double median_pass_ns(std::uint64_t passes, std::uint64_t records, Pass&& pass) 
 
 inline constexpr std::uint64_t kBlock = 1000;  // round trips
 
-// ns a round trip of the median block of `count` round trips; the first block warms up.
+// The ns per round trip of the median block of `count` round trips. The first block is a warm-up.
 template <typename RoundTrip>
 double median_round_trip_ns(std::uint64_t count, RoundTrip&& round_trip) {
   std::vector<double> blocks;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs one rate of a language and prints its figures: README.md. The package's build.sh comes first.
+# Runs one rate of a language and prints its figures. See README.md. Run the package's build.sh
+# first.
 #   bench/languages/rates.sh LANGUAGE RATE KEY=VALUE…
-# A heap of the JVM has one size from the beginning, and what runs often is compiled early.
+# The JVM uses a fixed heap size, and compiles frequent code early.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$here/../..

@@ -1,9 +1,9 @@
-"""The round trip over Tachyon's own package for Python, beside those of Lapwing's: the same two rates.
+"""The round trip with Tachyon's package for Python: the same two rates as Lapwing's.
 
-    channel-echo path=P count=N      listens at P and P.back, and sends back what comes
-    channel-ping path=P count=N      `ns=…`, of a round trip in the median block
+    channel-echo path=P count=N      listens at P and P.back, and returns each message
+    channel-ping path=P count=N      prints `ns=…` per round trip in the median block
 
-Both sides only spin, as Lapwing's do with the wait "busy".
+Both sides spin, like Lapwing's with the wait strategy "busy".
 """
 
 import statistics
@@ -15,8 +15,8 @@ import tachyon
 
 MESSAGE_BYTES = 32
 CAPACITY = 1 << 20
-ROUND_TRIPS = 1000  # in a block
-SECONDS = 10.0  # for the other side to appear
+ROUND_TRIPS = 1000  # per block
+SECONDS = 10.0  # maximum wait for the other side
 
 
 def spinning(bus: tachyon.Bus) -> tachyon.Bus:
@@ -44,7 +44,7 @@ def echo(path: str, count: int) -> str:
     with spinning(tachyon.Bus.listen(path, CAPACITY)) as to, spinning(tachyon.Bus.listen(f"{path}.back", CAPACITY)) as back:
         for _ in range(count):
             back.send(received(to), 1)
-        time.sleep(0.1)  # the last one is taken before what it lies in is gone
+        time.sleep(0.1)  # the peer must read the last message before its memory is removed
     return ""
 
 

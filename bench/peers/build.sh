@@ -2,16 +2,16 @@
 # Builds the peers of bench/peers/list into build/peers/, one program each.
 #
 #   bench/peers/build.sh            all of them
-#   bench/peers/build.sh PEER…      these
-#   bench/peers/build.sh --cheap    those written in C++ that need nothing but what Lapwing needs
+#   bench/peers/build.sh PEER…      only these
+#   bench/peers/build.sh --cheap    those written in C++ without further dependencies
 #
-# For each says `built NAME VERSION`, or `missing NAME VERSION: ` and what is missing.
-# bench/peers/setup.sh installs what is missing from Debian, for all of them.
+# Prints `built NAME VERSION` for each, or `missing NAME VERSION: ` and what is missing.
+# bench/peers/setup.sh installs the missing Debian packages for all of them.
 #
-# LAPWING_PEERS_DIR   where the programs go; default: build/peers
-# LAPWING_BUILD_DIR   Lapwing's own build; default: build/release, configured if it is not there
+# LAPWING_PEERS_DIR   directory of the programs; default: build/peers
+# LAPWING_BUILD_DIR   Lapwing's own build; default: build/release, configured if necessary
 #
-# Exit: 0 all that were asked for are there, 1 one is missing, 2 wrong usage.
+# Exit: 0 all requested peers are built, 1 one is missing, 2 wrong usage.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -47,7 +47,7 @@ lacks() {
   printf 'missing %s %s: %s\n' "$1" "$(field "$1" 2)" "$2"
   missing=1
 }
-# The log of a build that failed is told by name, with its first line that says what was wrong.
+# Prints the first error and the path of the log of a failed build.
 failed_log() {
   printf 'its build failed: %s (%s)' "$(grep -iE 'error|failed' "$1" | head -1)" "$1"
 }
@@ -69,7 +69,7 @@ build_cpp() {
     { lacks "$name" "$(failed_log "$log")"; return; }
   built "$name"
 }
-# Only a build knows which targets there are: it may first have to configure anew.
+# Only the build contains its list of targets: it may have to be configured first.
 build_target() {  # NAME LOG
   cmake --build "$native" --target "$1" >"$2" 2>&1 && echo built >>"$2"
 }
@@ -82,7 +82,7 @@ package_hint() {
   esac
 }
 
-# A feature of the crate for each package, so that one that cannot be built takes no other with it.
+# Each package has its own feature of the crate, so that a failing one does not affect the others.
 build_crate() {
   local name=$1 package=$2 log=$out/logs/$1.log
   rust_is_new_enough ||
@@ -100,7 +100,7 @@ build_crate() {
   built "$name"
 }
 
-# All in one: Maven fetches every package before it compiles anything. Once for all names.
+# All Maven peers are built at once, because Maven fetches every package before it compiles.
 maven_outcome=
 build_maven() {
   local name=$1 log=$out/logs/maven.log

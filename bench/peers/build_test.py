@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What build.sh says of peers that cannot be built can be pasted, and setup.sh installs all of it.
+"""Tests that build.sh prints usable commands for missing peers, and setup.sh installs everything.
 
-On a machine made of links to this one's programs, without those that the test takes away.
+The tests run in a tree of links to this machine's programs, without some that the test removes.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TAKEN = ("cargo", "mvn", "javac", "clang++-19", "cmake", "apt-get", "apt-cache", "dpkg-query",
          "sudo")
-# Prints what it was asked for, and the answer that the test has written down.
+# Logs its arguments, and prints the answer prepared by the test.
 FAKE = """#!/bin/sh
 printf '%s %s\\n' "${0##*/}" "$*" >>"$LAPWING_ASKED"
 case "${0##*/}" in
@@ -63,7 +63,7 @@ class BuildTest(unittest.TestCase):
                               env=self.environment, timeout=60, check=False)
 
     def missing(self, *peers):
-        """{peer: what build.sh says}; all of them are missing."""
+        """{peer: message of build.sh} for missing peers."""
         done = self.run_script("build.sh", *peers)
         self.assertEqual(done.returncode, 1, done.stderr)
         said = dict(re.findall(r"^missing (\S+) \S+: (.*)$", done.stdout, re.M))

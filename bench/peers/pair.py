@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures one scenario of one peer once and prints one line of JSON; see bench/peers/README.md.
 
-Starts what the peer needs, each side in a process of its own on two cores, and stops them all.
+Starts the processes of the peer, with one side on each of two cores, and stops them all.
 """
 
 import argparse
@@ -20,15 +20,15 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SCENARIOS = ("round-trip", "saturation", "stopped-reader", "stopped-of-two")
 RECORDS = {"round-trip": 200_000, "saturation": 8_000_000}
-# Who begins, on the first core, and who answers, on the second. Where a reader is stopped it is the
-# second role that is.
+# The side that begins, on the first core, and the side that answers, on the second. In scenarios
+# with a stopped reader, the second role is stopped.
 ROLES = {
     "round-trip": ("initiator", "echo"),
     "saturation": ("publisher", "subscriber"),
     "stopped-reader": ("publisher", "subscriber"),
     "stopped-of-two": ("publisher", "subscriber", "witness"),
 }
-KEEPING = ("lossless", "keeps")  # of `delivery`: nothing may be lost
+KEEPING = ("lossless", "keeps")  # values of `delivery` that permit no loss
 SHARED_PARENT = "/dev/shm"
 SOCKETS_PARENT = "/tmp"
 NOT_HERE = 77
@@ -70,7 +70,7 @@ def programs_directory():
 
 
 class Sides:
-    """The processes of one measurement: started, waited for and, whatever happens, ended."""
+    """The processes of one measurement. They are always ended."""
 
     def __init__(self, program, arguments, deadline):
         self.program = program
@@ -101,7 +101,7 @@ class Sides:
             time.sleep(0.001)
 
     def finish(self, role):
-        """What it printed, once it has ended by itself."""
+        """The output of a role, after it has ended."""
         process = self.processes[role]
         while process.poll() is None:
             self.check()
@@ -114,7 +114,7 @@ class Sides:
         os.killpg(self.processes[role].pid, number)
 
     def end(self):
-        # The driver last: its clients take their leave of it.
+        # The driver ends last, because its clients unregister.
         driver = self.processes.pop("driver", None)
         self._end(self.processes.values())
         self._end([driver] if driver else [])
@@ -169,7 +169,7 @@ def measure_stopped(options, shared, sides):
     fields = {"stopped": not options.reader_runs, "rate": options.rate, **sides.finish(publisher)}
     for witness in witnesses:
         heard = sides.finish(witness)
-        # As Arrivals::lost() of the languages counts: a torn record is torn, not lost.
+        # Like Arrivals::lost() in the other languages: torn records count as torn, not as lost.
         came = heard["received"] - heard["out_of_order"]
         fields.update(heard, lost=max(0, fields["published"] - came))
     return fields
@@ -178,7 +178,7 @@ def measure_stopped(options, shared, sides):
 def fault_of(peer, fields):
     if fields.get("damaged"):
         return f"{fields['damaged']} round trips came back damaged"
-    # Of one whose reader does not check what it reads both are known, and are counted and shown.
+    # Torn records are an error, unless the peer's reader does not check its records.
     if fields.get("torn") and not peer.tears:
         return f"{fields['torn']} torn records"
     if fields.get("out_of_order") and not peer.tears:
@@ -229,7 +229,7 @@ def main(arguments):
         print(f"pair: there is no {program}; run bench/peers/build.sh", file=sys.stderr)
         return NOT_HERE
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) != signal.SIG_IGN:  # ignored with nohup
             signal.signal(number, lambda number, frame: sys.exit(1))
     shared = Path(tempfile.mkdtemp(prefix="lapwing-peer-", dir=SHARED_PARENT))
     given = {
@@ -250,7 +250,7 @@ def main(arguments):
         shutil.rmtree(shared, ignore_errors=True)
         for folder in (SHARED_PARENT, SOCKETS_PARENT):
             for left in Path(folder).glob(shared.name + "_*"):
-                left.unlink(missing_ok=True)  # of peers that name their own files there
+                left.unlink(missing_ok=True)  # files that some peers create there
     line = {"peer": peer.name, "version": peer.version, "delivery": peer.delivery,
             "scenario": options.scenario, "bytes": options.bytes, "cores": options.cores, **fields,
             "fault": fault_of(peer, fields)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each scenario of each peer that has been built runs, counts right, and can tell a bad peer."""
+"""Tests that each scenario of each built peer runs, counts correctly, and detects a bad peer."""
 
 import json
 import os
@@ -88,7 +88,7 @@ class PeersTest(unittest.TestCase):
             self.assertGreater(line["longest_silence_ns"], 0)
 
     def test_who_waits_for_the_stopped_one_keeps_the_one_that_lives_waiting(self):
-        # Room for 2^14 records; twice as many come due.
+        # Room for 2^14 records; twice as many are due.
         crowded = ("--rate", 32_768, "--seconds", 1, "--capacity", 16_384)
         for peer in self.each("stopped-of-two"):
             if not peer.name.startswith(("lapwing", "iceoryx2")):
@@ -109,17 +109,17 @@ class PeersTest(unittest.TestCase):
             self.assertFalse(control["blocked_at_end"], f"in each of {TRIES} runs")
 
     def test_a_full_pipe_is_told_as_a_stall(self):
-        # 1 MiB takes 18,724 records of 56 bytes; twice as many come due.
+        # 1 MiB contains 18,724 records of 56 bytes; twice as many are due.
         for _ in range(TRIES):
             line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1)
             self.assertLess(line["published"], line["due"])
             if line["blocked_at_end"] and line["longest_stall_ns"] > 1_000_000:
                 break
-            # A publisher that did not run for nearly the second has not filled it, or just now.
+            # A publisher that was preempted for most of the second may not have filled it.
             self.assertLessEqual(line["published"], 18_724)
         self.assertTrue(line["blocked_at_end"], f"never filled in {TRIES} runs")
         self.assertGreater(line["longest_stall_ns"], 1_000_000)
-        self.assertLessEqual(line["ns"]["max"], 1_000_000_000)  # none is waited for after the end
+        self.assertLessEqual(line["ns"]["max"], 1_000_000_000)  # no wait extends beyond the end
         self.assertGreater(line["over_10_us_per_million"], 0)
 
     def test_a_reader_that_runs_is_the_control(self):
@@ -132,7 +132,8 @@ class PeersTest(unittest.TestCase):
         self.fail(f"a reader that runs blocked its publisher in each of {TRIES} runs")
 
     def test_torn_records_are_counted(self):
-        # A ring of 16 slots, lapped all the time, read without a look back: some must be torn.
+        # A ring of 16 slots that is lapped continuously, without validation: some records must be
+        # torn.
         for _ in range(TRIES):
             line = self.measure("head-counter-ring", "saturation", "--records", 4_000_000,
                                 "--capacity", 16)
@@ -142,7 +143,7 @@ class PeersTest(unittest.TestCase):
         self.fail(f"no torn record in {TRIES} runs of a ring that cannot but tear")
 
     def test_losses_are_counted_as_the_peer_reports_them(self):
-        # Slots enough that nothing is torn at the ends, few enough that it is lapped.
+        # Enough slots that no record is torn at the ends, and few enough that it is lapped.
         for _ in range(TRIES):
             line = self.measure("lapwing", "saturation", "--records", 4_000_000,
                                 "--capacity", 4096)

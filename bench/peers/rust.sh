@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# For build.sh and setup.sh, which read it: the Rust that the crates need.
+# The Rust version that the crates need. Sourced by build.sh and setup.sh.
 rust_needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' \
   "$(dirname "${BASH_SOURCE[0]}")/rust/Cargo.toml")
 

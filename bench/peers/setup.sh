@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what building all the peers of bench/peers/list needs from Debian (12 or newer), beside
-# what deploy/setup.sh installs for Lapwing itself. Their own packages are fetched by build.sh.
+# Installs the Debian packages (12 or newer) needed to build all peers of bench/peers/list, in
+# addition to deploy/setup.sh. build.sh fetches the peers' own packages.
 #
-# Runs as root, or as a user who may use sudo. Never asks a question, and touches nothing when
-# everything is there.
+# Runs as root, or as a user who may use sudo. Asks no questions, and changes nothing if all
+# packages are installed.
 #
 # Exit: 0 ready, 1 a package could not be installed, 2 an unknown system or wrong usage.
 set -euo pipefail
@@ -12,7 +12,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/../../tools/apt.sh"
 take_no_arguments "$@"
 
-# Libraries by their packages; programs by name, since one that came another way is as good.
+# Libraries by package; programs by name, because they may be installed in another way.
 missing=()
 for package in libzmq3-dev iceoryx libiceoryx-posh-dev; do
   installed "$package" || missing+=("$package")
@@ -29,7 +29,7 @@ if [[ ${#missing[@]} -eq 0 && $need_rust == false ]]; then
 fi
 begin_to_install "${missing[*]}$($need_rust && printf ' cargo (Rust %s or newer)' "$rust_needed")"
 if $need_rust; then
-  # Debian's `cargo` is too old; its `cargo-web`, kept for the browsers, is current.
+  # Debian's `cargo` is too old; its `cargo-web`, maintained for the browsers, is recent enough.
   apt-cache show cargo-web >/dev/null 2>&1 ||
     fail 1 "no package here has Rust $rust_needed; install it from rustup.rs and run this again"
   missing+=(cargo-web)

@@ -1,16 +1,16 @@
-"""The budgets that name no figure but whichever peer is the fastest. Pure functions of raw lines.
+"""Budgets relative to the fastest peer instead of a fixed figure. Pure functions of raw lines.
 
-Compared with are the rivals: peers that work between processes and never hand out a torn record.
-All of them have to be there, or the fastest may be one that is not. As everywhere the placement of
-the two sides on the two cores that is worse for Lapwing decides.
+Lapwing is compared with its rivals: peers that work between processes and never deliver a torn
+record. All of them must be measured, because otherwise the fastest may be missing. The result is
+decided by the placement of the two sides that is worse for Lapwing.
 """
 
 import figures
 import plan as plans
 
-ROUND_TRIP_BUDGET = 0.85   # at most so many times the fastest, where that one is itself
-ROUND_TRIP_PROVISO = 1.35  # above so many times the floor
-DELIVERED_BUDGET = 1.3     # at least
+ROUND_TRIP_BUDGET = 0.85   # maximum ratio to the fastest, if that one is itself
+ROUND_TRIP_PROVISO = 1.35  # above this ratio to the floor
+DELIVERED_BUDGET = 1.3     # minimum ratio
 FLOORS_DIFFERED = "floors differed around it"
 
 
@@ -19,15 +19,15 @@ def over_walk(rounds):
 
 
 def delivered(rounds):
-    """Million records a second."""
+    """Million records per second."""
     return figures.median_of(rounds, lambda line: line["delivered_per_second"] / 1e6)
 
 
 class Comparison:
     """Lapwing and its rivals in one scenario.
 
-    rivals: {peer: its scenarios}, as listed. figure(rounds) is what is compared; `fastest` and
-    `worst` choose among figures and ratios: min or max.
+    rivals: {peer: its scenarios}, as in the list. figure(rounds) returns the compared figure.
+    `fastest` and `worst` select among figures and ratios: min or max.
     """
 
     def __init__(self, lines, ours, scenario, rivals, figure, fastest, worst):
@@ -48,7 +48,7 @@ class Comparison:
                                 for rounds in (self.own, self.rivals[self.peer]))
 
     def placement(self, cores, figure, fastest):
-        """(own figure, the fastest peer, its figure) with the sides placed so."""
+        """(own figure, fastest peer, its figure) for this placement of the sides."""
         def there(rounds):
             return [line for line in rounds if tuple(line["cores"]) == cores] or rounds
         peer, its = fastest(((peer, figure(there(rounds))) for peer, rounds in self.rivals.items()),
@@ -56,7 +56,7 @@ class Comparison:
         return figure(there(self.own)), peer, its
 
     def cells(self, what, figure_in_words, verdict):
-        """A line of the table; none where there is nothing to compare."""
+        """A line of the table; empty if there is nothing to compare."""
         if self.broken:
             return [(what, "–", "–", "–", f"**FAULT: {self.broken}**")]
         if not self.own or not self.rivals:
@@ -70,7 +70,7 @@ class Comparison:
 
 
 def broken(lines, peer, scenario):
-    """The first promise that a round of Lapwing's broke; empty if none did."""
+    """The first promise broken in a round of Lapwing; empty if there is none."""
     for line in lines:
         if line["kind"] != "peer" or line["peer"] != peer or line["scenario"] != scenario:
             continue

@@ -1,4 +1,4 @@
-"""The report of a run in Markdown. Pure functions of the raw lines."""
+"""The report of a run in Markdown. Pure functions of raw lines."""
 
 import statistics
 
@@ -15,7 +15,7 @@ PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.
 
 
 def loud(reasons):
-    """The warning for a terminal; empty without a reason."""
+    """The warning for a terminal; empty if there are no reasons."""
     if not reasons:
         return ""
     bar = "!" * 78
@@ -67,7 +67,7 @@ def setting(environment, probes):
              ("memory", "memory"), ("load_average", "load average at the start"))
     rows = []
     for field, label in shown:
-        value = environment.get(field)  # an older run has fewer
+        value = environment.get(field)  # older runs have fewer fields
         text = {True: "yes", False: "no", None: "none"}.get(value) if isinstance(
             value, (bool, type(None))) else value
         rows.append((label, text))
@@ -133,9 +133,10 @@ def rows_table(lines):
 
 
 def curves_table(lines, title, beginning, details):
-    """Percentiles of each row that begins so, and its details: [(name, heading, text of it)].
+    """Percentiles and details of each row whose name starts with the prefix: [(name, heading, text
+    of it)].
 
-    Below it those of bare lines, where the row has them.
+    Below each row are the percentiles of bare lines, if the row has them.
     """
     cells = []
     for name, row in figures.rows_of(lines).items():
@@ -209,7 +210,7 @@ def spread(rounds, value, text=number):
 
 
 def peers_table(peers, columns):
-    """[(heading, text of a peer's rounds)], and how many rounds, and what is to be said of them."""
+    """A table of [(heading, text of a peer's rounds)], with the number of rounds and remarks."""
     cells = [(peer, *(text(rounds) for _, text in columns), len(rounds),
               comparison.FLOORS_DIFFERED if figures.restless(rounds) else "")
              for peer, rounds in peers.items()]
@@ -217,7 +218,7 @@ def peers_table(peers, columns):
 
 
 def of_each(value, text=number):
-    """The text of the rounds' values: their median, and from which to which."""
+    """The text of the rounds' values: median and range."""
     return lambda rounds: spread(rounds, value, text)
 
 
@@ -230,7 +231,7 @@ def total_of(field):
 
 
 def stopped_tables(lines):
-    """What a reader that is stopped does to the publisher, and to a reader beside it that lives."""
+    """The effect of a stopped reader on the publisher, and on another reader that runs."""
     publisher = [
         ("delivery", lambda rounds: rounds[0]["delivery"]),
         ("publish, 50 %", percentile("p50")), ("99.9 %", percentile("p99_9")),

@@ -1,16 +1,16 @@
-"""What the machine is, and what about it makes figures not to be trusted.
+"""Describes the machine, and the properties that make figures unreliable.
 
-Everything is read below a root folder, so that a test can show it a machine that is not there.
+Everything is read below a root folder, so that tests can simulate a machine.
 """
 
 import os
 import pathlib
 import platform
 
-# `tsc` and `kvm-clock` are the processor's time-stamp counter, which is what the benchmark reads
-# itself: directly, and with a scale the host publishes. Where the kernel has chosen another one
-# it has found the counters of the cores to disagree or to change their rate, and then a time taken
-# on one core says nothing on another. ARM's `arch_sys_counter` is one counter for all cores.
+# `tsc` and `kvm-clock` are the processor's time-stamp counter, which the benchmark also reads:
+# directly, and with a scale from the host. If the kernel has selected another clock, it has found
+# that the counters of the cores disagree or change their rate. Then times from different cores are
+# not comparable. ARM's `arch_sys_counter` is one counter for all cores.
 TRUSTED_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter")
 
 CPU = "sys/devices/system/cpu"
@@ -19,7 +19,7 @@ HUGE_PAGES = "sys/kernel/mm/transparent_hugepage"
 
 
 def text_of(root, path):
-    """The text of a file below root, stripped; None where there is none to be read."""
+    """The text of a file below root, stripped; None if it cannot be read."""
     try:
         return (pathlib.Path(root) / path).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -27,7 +27,7 @@ def text_of(root, path):
 
 
 def cores_in(text):
-    """The cores of a list such as 0-3,8."""
+    """The cores in a list such as 0-3,8."""
     cores = []
     for part in (text or "").split(","):
         first, _, last = part.strip().partition("-")
@@ -37,7 +37,7 @@ def cores_in(text):
 
 
 def in_brackets(text):
-    """The chosen one of `always [madvise] never`."""
+    """The selected value in `always [madvise] never`."""
     return text.split("[")[1].split("]")[0] if text and "[" in text else text
 
 
@@ -50,7 +50,7 @@ def cpu_info(root):
 
 
 def model_of(cpu):
-    """Family, model and stepping, which tell the design apart where the name does not."""
+    """Family, model and stepping, which identify the design if the name does not."""
     parts = (("family", "cpu family"), ("model", "model"), ("stepping", "stepping"))
     return ", ".join(f"{name} {cpu[field]}" for name, field in parts if field in cpu) or None
 
@@ -64,7 +64,7 @@ def memory_of(root, field):
 
 
 def record(root="/", allowed=None):
-    """The environment as a dictionary that is written beside the figures."""
+    """The environment as a dictionary, stored with the figures."""
     cpu = cpu_info(root)
     online = cores_in(text_of(root, f"{CPU}/online"))
     usable = sorted(set(online) & set(os.sched_getaffinity(0) if allowed is None else allowed))
@@ -103,7 +103,7 @@ def system_name(root):
 
 
 def distrust(environment):
-    """Why figures taken on such a machine are not to be trusted; empty without a reason."""
+    """The reasons why figures from such a machine are unreliable; empty if there are none."""
     reasons = []
     usable = environment["cores_usable"]
     if len(usable) < 2:
@@ -120,7 +120,7 @@ def distrust(environment):
 
 
 def remarks(environment):
-    """What a reader should know, without it making the figures void."""
+    """Facts that readers should know, but that do not make the figures unreliable."""
     notes = []
     if environment["virtual"]:
         notes.append("The cores are virtual: what a host gives them changes from minute to minute, "

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does a machine that is not to be trusted look like one? Asked of machines made of files."""
+"""Tests that unreliable machines are detected, with simulated machines in files."""
 
 import pathlib
 import shutil
@@ -115,7 +115,7 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(document.loud([]), "")
 
 
-# The machine's first line: user nice system idle iowait irq softirq steal, in hundredths.
+# The first line of /proc/stat: user nice system idle iowait irq softirq steal, in hundredths.
 def stat(busy, steal=0):
     return f"cpu  {busy} 0 0 1000 0 0 0 {steal} 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\n"
 
@@ -126,7 +126,7 @@ def process(pid, name, parent, ticks, start=7, memory=4096):
 
 
 class LoadTest(unittest.TestCase):
-    """Ten seconds of a machine on which process 100 measures."""
+    """Ten seconds on a machine where process 100 measures."""
 
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-load-"))

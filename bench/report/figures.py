@@ -1,15 +1,15 @@
-"""The raw lines of a run as the report and the pictures want them. Pure functions."""
+"""Extracts the figures for the report and the pictures from the raw lines. Pure functions."""
 
 import re
 import statistics
 
 STRATEGIES = ("busy", "backoff", "park")
-CHANNEL_SIZE = re.compile(r"channel-(\d+)([km]?)")  # of a row's name
+CHANNEL_SIZE = re.compile(r"channel-(\d+)([km]?)")  # in the name of a row
 UNIT_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 def rows_of(lines):
-    """{name: row} of the rows that gave a figure."""
+    """{name: row} of the rows with a figure."""
     return {line["name"]: line for line in lines if line["kind"] == "row" and "trials" in line}
 
 
@@ -21,7 +21,7 @@ def name_of(line):
 
 
 def failed_of(lines):
-    """What was to be measured and was not, or broke a promise: [(name, "SKIPPED: no disk")]."""
+    """Missing measurements and broken promises: [(name, "SKIPPED: no disk")]."""
     found = []
     for line in lines:
         if line["kind"] not in ("row", "peer", "late-join", "instructions"):
@@ -34,9 +34,9 @@ def failed_of(lines):
 
 
 def curve_of(row, field="curve"):
-    """[(fraction, ns)]: of each fraction the median of the trials, of the last the maximum.
+    """[(fraction, ns)]: the median of the trials for each fraction, and the maximum for the last.
 
-    "floor_curve": of the same load with nothing of Lapwing in it, where the row has that.
+    "floor_curve": of the same load without Lapwing, if the row has it.
     """
     curves = [trial[field] for trial in row["trials"] if field in trial]
     if not curves:
@@ -51,7 +51,7 @@ def median_detail(row, name):
 
 
 def crowds_of(lines):
-    """{strategy: [(subscribers, row)]}, by number."""
+    """{strategy: [(subscribers, row)]}, sorted by number."""
     found = {}
     for name, row in rows_of(lines).items():
         words = name.split("-")
@@ -62,7 +62,7 @@ def crowds_of(lines):
 
 
 def channel_sizes_of(rows):
-    """[(bytes of a message, row)] of the rows channel-64 to channel-4m, by size."""
+    """[(bytes of a message, row)] of the rows channel-64 to channel-4m, sorted by size."""
     found = []
     for name, row in rows.items():
         size = CHANNEL_SIZE.fullmatch(name)
@@ -79,9 +79,9 @@ def size_in_words(size):
 
 
 def peers_of(lines, scenario):
-    """{peer: [line of a round]} without the rounds that gave nothing or a fault.
+    """{peer: [line of a round]} without failed and faulty rounds.
 
-    Those between floors that differed are there only where a peer has no others; see restless().
+    Rounds between different floors are included only if a peer has no others; see restless().
     """
     found = {}
     for line in lines:
@@ -94,12 +94,12 @@ def peers_of(lines, scenario):
 
 
 def restless(rounds):
-    """Whether all of them were measured between floors that differed."""
+    """True if all rounds were measured between floors that differed."""
     return not any(line.get("steady", True) for line in rounds)
 
 
 def blocked_of(rounds):
-    """In how many of them the last publish had not succeeded when the time was over."""
+    """The number of rounds in which the last publish was still blocked at the end."""
     return sum(1 for line in rounds if line["blocked_at_end"])
 
 
@@ -117,7 +117,7 @@ def median_of(lines, value):
 
 
 def instructions_of(lines):
-    """{operation: instructions}, and of which compiler; empty where nothing was counted."""
+    """{operation: instructions} and the compiler; empty if nothing was counted."""
     for line in lines:
         if line["kind"] == "instructions" and "instructions" in line:
             return line["instructions"], line["compiler"]
@@ -131,7 +131,7 @@ def late_joins_of(lines):
 
 
 def trials_of(lines):
-    """(rejected, kept) over everything: trials of rows, and measurements between probes."""
+    """(rejected, kept), of all trials of rows and measurements between probes."""
     rejected = kept = 0
     for line in lines:
         if line["kind"] == "row":

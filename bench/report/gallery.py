@@ -1,6 +1,6 @@
-"""How a picture of a report is drawn. Needs matplotlib.
+"""Draws the pictures of a report. Needs matplotlib.
 
-What pictures there are, and of what, pictures.py says.
+pictures.py defines the pictures and their data.
 """
 
 import math
@@ -13,7 +13,7 @@ try:
 except ImportError:
     pyplot = None
 
-# Told apart by those who see colours differently, too (Okabe and Ito).
+# Also distinguishable with color blindness (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a6761d")
 OURS = COLOURS[0]
 OTHERS = "#b8bec6"
@@ -33,22 +33,22 @@ STYLE = {
     "legend.frameon": False, "lines.linewidth": 2.2, "lines.solid_capstyle": "round",
     "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "savefig.pad_inches": 0.25,
 }
-ENDING = "png"  # tests draw "svg", and read what a picture shows
+ENDING = "png"  # tests draw "svg" and check its content
 SUBTITLE_POINTS = 9        # above the axes
-TITLE_POINTS = 28          # above them, if the subtitle has one line
-LINE_POINTS = 12           # of a further one
-NOTE_POINTS = -46          # below them
-WIDTH, HEIGHT = 8.2, 4.6   # of a sheet, inches
-BAR_PITCH, BARS_ROUND = 0.44, 1.6  # inches from bar to bar, and above and below all of them
+TITLE_POINTS = 28          # above the axes, with a subtitle of one line
+LINE_POINTS = 12           # for each further line
+NOTE_POINTS = -46          # below the axes
+WIDTH, HEIGHT = 8.2, 4.6   # of a sheet, in inches
+BAR_PITCH, BARS_ROUND = 0.44, 1.6  # inches between bars; above and below all bars
 DASHED = (0, (4, 2))
 DOTTED = (0, (1, 2))
 
-# Where a share of the samples stands on the axis: each step is ten times rarer.
+# Positions of shares of the samples on the axis: each step is ten times rarer.
 SHARES = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"),
           (0.99999, "99.999 %"))
 DISTRUST = "not-to-be-trusted"  # identifies the warning in an SVG
-FLOORS = "floors"               # and what lies between the floors
-MAXIMUM_AT = 10 / (1 - SHARES[-1][0])  # a step beyond the last share shown
+FLOORS = "floors"               # and the area between the floors
+MAXIMUM_AT = 10 / (1 - SHARES[-1][0])  # one step beyond the last share
 
 
 def three_digits(value):
@@ -56,7 +56,7 @@ def three_digits(value):
 
 
 def nanoseconds(value, _=None):
-    """To three digits, as 1.06 µs."""
+    """Formats three digits, for example 1.06 µs."""
     if value == 0:
         return "0"
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
@@ -66,7 +66,7 @@ def nanoseconds(value, _=None):
 
 
 def short(value):
-    """To three digits, as 1.06 million."""
+    """Formats three digits, for example 1.06 million."""
     for unit, size in ((" billion", 1e9), (" million", 1e6), (" thousand", 1e3)):
         if value >= 0.9995 * size:
             return f"{three_digits(value / size)}{unit}"
@@ -85,19 +85,19 @@ def bytes_a_second(value, _=None):
 
 
 def whole_decades(values):
-    """The powers of ten between which they lie, one decade at least."""
+    """The enclosing powers of ten, at least one decade apart."""
     low = math.floor(math.log10(min(values)))
     return 10.0**low, 10.0 ** max(math.ceil(math.log10(max(values))), low + 1)
 
 
 def placed(curve):
-    """A percentile curve as [(place on the axis, ns)]; the last is the maximum."""
+    """A percentile curve as [(position on the axis, ns)]. The last point is the maximum."""
     return [*((1 / (1 - at), max(ns, 1)) for at, ns in curve if 0 < at <= SHARES[-1][0]),
             (MAXIMUM_AT, max(curve[-1][1], 1))]
 
 
 class Gallery:
-    """Draws into a folder; remembers what it drew and what each picture shows."""
+    """Draws pictures into a folder, and keeps a list of them."""
 
     def __init__(self, folder, distrusted):
         self.folder = folder
@@ -115,7 +115,7 @@ class Gallery:
         return figure, axes
 
     def bar_sheet(self, title, subtitle, labels):
-        """A sheet with a row for each label, the first on top, all as high as in any other."""
+        """A sheet with one row per label, the first on top, with the same height in all sheets."""
         height = BARS_ROUND + BAR_PITCH * len(labels)
         figure, axes = self.sheet(title, subtitle, height)
         figure.subplots_adjust(bottom=0.6 / height, top=1 - (BARS_ROUND - 0.6) / height)
@@ -159,8 +159,8 @@ class Gallery:
             axes.plot(places, edge, color=FLOOR_INK, linestyle=DASHED, linewidth=1.4, zorder=2.5)
 
     def curves(self, name, title, subtitle, ylabel, series, floors=()):
-        """Percentile curves: [(label, [(fraction, ns)])]. `floors` are such curves without labels:
-        the least and the greatest of them at each share are drawn, and what lies between."""
+        """Percentile curves: [(label, [(fraction, ns)])]. `floors` are such curves without labels.
+        Their minimum and maximum at each share are drawn, with the area between them."""
         series = [(label, placed(curve)) for label, curve in series if curve]
         if not series:
             return
@@ -191,8 +191,8 @@ class Gallery:
 
     def bars(self, name, title, subtitle, xlabel, entries, logarithmic=False, scale=short,
              floor_is_one=False):
-        """[(label, value, text, ours)], the best one first: bars from 0 with their figures, or dots
-        where the scale is logarithmic and has no 0 from which a bar could begin."""
+        """[(label, value, text, ours)], the best one first. Draws bars from 0 with their figures,
+        or dots on a logarithmic scale, which has no 0 for a bar."""
         if not entries:
             return
         figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
@@ -220,7 +220,7 @@ class Gallery:
 
     def spans(self, name, title, subtitle, xlabel, entries, scale):
         """Dots on a logarithmic scale: [(label, [value] or [value, other], text, ours)], the best
-        one first. The other value is a ring."""
+        one first. The other value is drawn as a ring."""
         figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
         axes.set_xscale("log")
         least, most = whole_decades([value for _, values, *_ in entries for value in values])
@@ -231,15 +231,16 @@ class Gallery:
             axes.scatter(values[1:], [place] * len(values[1:]), s=170, facecolors="none",
                          edgecolors=INK, linewidths=1.4, zorder=3)
             self.write_beside(axes, place, max(values), text, points=11)
-        axes.set_xlim(least / 2, most * 30)  # the figures stand beyond the last dot
+        axes.set_xlim(least / 2, most * 30)  # room for the figures beyond the last dot
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(scale))
         axes.set_xlabel(xlabel)
         self.keep(figure, name, title)
 
     def ratios(self, name, title, subtitle, floor, entries):
-        """Bars in times a floor, which is 1: [(label, ratio, (least, most), budget or None, text,
-        ours)]. A thin line is the range of the trials, a short one across the bar its budget."""
+        """Bars as multiples of a floor, which is 1: [(label, ratio, (least, most), budget or None,
+        text, ours)]. A thin line shows the range of the trials, a short line across the bar shows
+        its budget."""
         if not entries:
             return
         figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
@@ -262,8 +263,8 @@ class Gallery:
         self.keep(figure, name, title)
 
     def lines(self, name, title, subtitle, xlabel, x_in_words, series, draw_y):
-        """Against a number that grows in powers of two: [(label, colour, style, [(x, y)])].
-        `draw_y` is what logarithmic() or from_zero() gives."""
+        """Curves over a number that grows in powers of two: [(label, colour, style, [(x, y)])].
+        `draw_y` is the result of logarithmic() or from_zero()."""
         if not series:
             return
         figure, axes = self.sheet(title, subtitle)
@@ -282,7 +283,7 @@ class Gallery:
 
 
 def logarithmic(label, text):
-    """For Gallery.lines: y in whole decades, labelled by `text`."""
+    """For Gallery.lines: a y axis of whole decades, labelled by `text`."""
     def draw(axes, values):
         axes.set_yscale("log")
         axes.set_ylim(*whole_decades(values))
@@ -292,7 +293,7 @@ def logarithmic(label, text):
 
 
 def from_zero(label, text):
-    """For Gallery.lines: y from 0 on, labelled by `text`."""
+    """For Gallery.lines: a y axis from 0, labelled by `text`."""
     def draw(axes, values):
         axes.set_ylim(0, 1.25 * max(values))
         axes.yaxis.set_major_formatter(FuncFormatter(text))

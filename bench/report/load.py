@@ -1,8 +1,8 @@
-"""How much of the processors others took while something was measured, and who.
+"""Measures the processor time of other processes during a measurement, and names them.
 
-Two looks are enough, one before and one after; nothing runs in between. What the machine did in all
-is in /proc/stat, what we did in our children's times. What is left was done by others: by processes
-that can be seen, which are named, or by what cannot (another container, the kernel itself).
+Two readings are sufficient, one before and one after; nothing runs in between. /proc/stat contains
+the total time of the machine, and the times of our children are known. The rest belongs to others:
+to visible processes, which are named, or to invisible ones (another container, the kernel itself).
 """
 
 import ctypes
@@ -14,17 +14,17 @@ PR_SET_CHILD_SUBREAPER = 36
 BUSY_FIELDS = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq
 STEAL_FIELD = 7
 
-# Shares of one core. A machine with nothing else to do stays well below the first. The kernel's own
-# threads work for whoever writes to a disk, so what has no name is given more.
+# Shares of one core. An otherwise idle machine stays well below the first. The kernel's own threads
+# work for disk writers, so unnamed work has a higher limit.
 NAMED_SHARE_MAX = 0.05
 NAMELESS_SHARE_MAX = 0.35
 STEAL_SHARE_MAX = 0.05
 REJECTED_SHARE_MAX = 1 / 3
-ROW_FACTOR = 5  # a single row may have so many times as much
+ROW_FACTOR = 5  # factor for a single row
 
 
 def adopt_orphans():
-    """Makes this process inherit, and so account for, what its children leave behind."""
+    """Makes this process inherit orphans of its children, so that their time is included."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -37,7 +37,7 @@ def reap_orphans():
 
 
 def machine_seconds(root="/", hertz=None):
-    """Seconds the processors have worked, and that a host has taken away, since the start."""
+    """Seconds since the start that the processors have worked, and that the host has stolen."""
     with open(pathlib.Path(root) / "proc/stat", encoding="ascii") as stat:
         fields = [int(field) for field in stat.readline().split()[1:]]
     hertz = hertz or os.sysconf("SC_CLK_TCK")
@@ -46,7 +46,7 @@ def machine_seconds(root="/", hertz=None):
 
 
 def process_seconds(root="/", hertz=None):
-    """{(pid, start time): (name, seconds, parent)} of every process that has memory of its own."""
+    """{(pid, start time): (name, seconds, parent)} of every process with its own memory."""
     hertz = hertz or os.sysconf("SC_CLK_TCK")
     found = {}
     for folder in (pathlib.Path(root) / "proc").iterdir():
@@ -66,7 +66,7 @@ def process_seconds(root="/", hertz=None):
 
 
 def own_seconds():
-    """Of this process and of all that it has waited for."""
+    """Seconds used by this process and by all children that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
@@ -96,7 +96,7 @@ def is_ours(pid, parents, me):
 
 
 def between(before, after):
-    """Shares of one core that others had between two looks: named, nameless, steal; and by whom."""
+    """Shares of a core used by others between two readings: named, nameless, steal; with names."""
     elapsed = max(after.elapsed - before.elapsed, 1e-9)
     parents = {pid: parent for (pid, _), (_, _, parent) in after.processes.items()}
     by_name = {}
@@ -119,7 +119,7 @@ def between(before, after):
 
 
 def distrust(loads, rejected, trials):
-    """Why figures taken under these loads, with so many rejected trials, are not to be trusted."""
+    """The reasons why figures with these loads and rejected trials are unreliable."""
     reasons = []
     seconds = sum(load["seconds"] for load in loads) or 1.0
     for kind, most, what in (

@@ -1,8 +1,8 @@
-"""Runs what a plan says and writes every answer down at once, as lines of JSON.
+"""Runs a plan and writes each result immediately as a line of JSON.
 
-Each measurement stands between two probes of the floors. Where those differ by more than a quarter
-the machine was another one at the end than at the beginning, and the measurement is repeated; so it
-is where the two floors of one probe are so far apart that the cores moved between them.
+Each measurement is between two probes of the floors. If they differ by more than a quarter, the
+machine has changed meanwhile, and the measurement is repeated. It is also repeated if the two
+floors of one probe differ so much that the cores moved between them.
 """
 
 import contextlib
@@ -16,22 +16,22 @@ import figures
 import load
 import plan as plans
 
-DRIFT_MAX = 1.25    # the larger probe over the smaller
-SPREAD_MAX = 3.0    # the larger floor of one probe over the smaller; at rest they are alike
+DRIFT_MAX = 1.25    # larger probe divided by the smaller
+SPREAD_MAX = 3.0    # larger floor of one probe divided by the smaller; similar on an idle machine
 ATTEMPTS_MAX = 3
 ATTEMPTS_MAX_QUICK = 1
-DOUBT_AFTER = 5  # measurements; fewer say little about a machine
+DOUBT_AFTER = 5  # measurements; fewer are not conclusive
 HANG_SECONDS = 1800
-TIDY_SECONDS = 10  # for a program that is told to end, and ends what it has started itself
+TIDY_SECONDS = 10  # for a terminated program to end its own children
 NOT_HERE = 77
 
 
 class Failed(Exception):
-    """A measurement gave nothing; the text says why."""
+    """A measurement failed; the text is the reason."""
 
 
 class Unwritten(Exception):
-    """What was measured cannot be written down; the text says where, why and what to do."""
+    """A result cannot be written; the text contains the path, the reason and a remedy."""
 
 
 @contextlib.contextmanager
@@ -39,7 +39,7 @@ def writing_to(path, remedy):
     try:
         yield
     except BrokenPipeError:
-        raise  # somebody stopped reading what is printed
+        raise  # the reader of the output has ended
     except OSError as error:
         raise Unwritten(f"cannot write to {path}: {error.strerror}; {remedy}") from None
 
@@ -56,7 +56,7 @@ def stood_still(before, after):
 
 
 def run_to_end(command, folder):
-    """The completed process; what ends this one, or its waiting, ends that one properly first."""
+    """Runs a command to its end. On an exception while waiting, ends the command properly."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           cwd=folder) as running:
         try:
@@ -73,7 +73,7 @@ def run_to_end(command, folder):
 
 
 class Measuring:
-    """One run: programs, the file of raw lines, and what has been measured so far."""
+    """One run: programs, the file of raw lines, and the results so far."""
 
     def __init__(self, root, build, out, rings, disk, plan, say, doubts=lambda lines: []):
         self.root = root
@@ -89,7 +89,7 @@ class Measuring:
             self.raw = open(self.raw_path, "w", encoding="utf-8")
         self.last_probe = None
         self.saturation = {}  # {peer: records}
-        self.doubts = doubts  # of lines: why they are not to be trusted
+        self.doubts = doubts  # returns the reasons why lines are unreliable
         self.measured = 0
         self.doubted = False
 
@@ -108,7 +108,7 @@ class Measuring:
             self.raw.flush()
 
     def program(self, command, answers=(0,)):
-        """Its lines of JSON; Failed with what it said where it ended otherwise."""
+        """The lines of JSON that a program prints. Raises Failed with its message if it fails."""
         try:
             done = run_to_end(command, self.root)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -116,15 +116,15 @@ class Measuring:
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode not in answers or not lines:
             *before, last = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-            # Of two processes, the one that broke says why before the one that waited for it; what
-            # a language adds of its own, such as where it was, stands behind that, set in.
+            # If two processes are involved, the failed one prints the reason before the one that
+            # waited for it. Details that a language adds, such as the location, follow indented.
             causes = [line for line in before if line.strip() and not line.startswith(
                 (" ", "\t", "note:"))]
             raise Failed(f"{last} ({causes[-1]})" if causes else last)
         return lines
 
     def bench(self, *arguments):
-        # A row with a fault ends the program with 1, and says so in its line.
+        # If a row has a fault, the program exits with 1 and reports it in its line.
         command = [str(self.build / "bench" / "lapwing_bench"), "--shm", self.rings,
                    "--disk", self.disk, *arguments]
         return self.program(command, answers=(0, 1))[-1]
@@ -136,7 +136,7 @@ class Measuring:
         return probe
 
     def between_probes(self, measure):
-        """Calls measure() once; its answer, with the probes around it and the load meanwhile."""
+        """Calls measure() once. Returns its result with the surrounding probes and the load."""
         before = self.last_probe or self.probe()
         look = load.Look.now(time.monotonic)
         answer = measure()
@@ -145,7 +145,7 @@ class Measuring:
         return answer
 
     def between_equal_probes(self, measure):
-        """Calls measure() until the probes around it agree; its answer, with what went wrong."""
+        """Calls measure() until the surrounding probes agree. Returns its result and problems."""
         for attempt in range(1, self.attempts_max + 1):
             answer = self.between_probes(measure)
             answer.update(attempts=attempt, steady=stood_still(*answer["probes"]))
@@ -154,9 +154,9 @@ class Measuring:
         return answer
 
     def measure(self, kind, identity, call, compared=True):
-        """One measurement between probes, written down whatever becomes of it.
+        """Makes one measurement between probes, and always writes the result.
 
-        It is repeated where the probes differ if it is to be compared with them.
+        If its figures are compared with the probes, it is repeated when they differ.
         """
         within = self.between_equal_probes if compared else self.between_probes
         self.attempt(kind, identity, lambda: within(call))
@@ -164,7 +164,7 @@ class Measuring:
         self.doubt()
 
     def doubt(self):
-        """Tells once, while there is still time to be saved, that the report will warn."""
+        """Warns early, once, if the figures will be unreliable."""
         reasons = [] if self.doubted or self.measured < DOUBT_AFTER else self.doubts(self.lines)
         for reason in reasons:
             self.say(f"so far not to be trusted: {reason}")
@@ -179,7 +179,7 @@ class Measuring:
             self.say(f"    {why}")
 
     def instructions(self):
-        """Counted, not timed: no probes around them."""
+        """Counts instructions, which need no surrounding probes."""
         if not self.plan.instructions:
             return
         self.say("instructions of each operation, counted by callgrind")
@@ -205,7 +205,7 @@ class Measuring:
         return {**self.program(command)[-1], "scenario": scenario}
 
     def saturation_records(self, peer, cores):
-        """As many as the peer publishes in SATURATION_SECONDS, found out by a pilot."""
+        """The number of records that the peer publishes in SATURATION_SECONDS, from a pilot run."""
         if peer not in self.saturation:
             pilot = self.pair_once(peer, "saturation", cores, [])
             self.write("pilot", {**pilot, "peer": peer, "scenario": "saturation"})
@@ -213,7 +213,7 @@ class Measuring:
         return self.saturation[peer]
 
     def peers(self):
-        """Round by round: each peer once, in another order each time, the cores swapped."""
+        """Measures each peer once per round, in a different order, with the cores swapped."""
         if not self.plan.scenarios:
             return
         cores = (self.last_probe or self.probe())["cores"]
@@ -251,7 +251,7 @@ class Measuring:
 
 
 def build_programs(root, targets, say):
-    """Builds the targets; the build folder. Ends the run where that fails."""
+    """Builds the targets and returns the build folder. Ends the run if that fails."""
     say("building " + ", ".join(targets))
     for command in (["cmake", "--preset", "release"],
                     ["cmake", "--build", "--preset", "release", "--target", *targets]):
@@ -263,7 +263,7 @@ def build_programs(root, targets, say):
 
 
 def build_peers(root, names, say):
-    """Builds the peers; (those that are there, {name: why it is not})."""
+    """Builds the peers. Returns (built peers, {missing peer: reason})."""
     if not names:
         return [], {}
     say("building the peers: " + ", ".join(names))
@@ -287,12 +287,12 @@ def build_peers(root, names, say):
 
 
 def peers_listed(root):
-    """{peer: its scenarios} of bench/peers/list, in its order; Lapwing itself is one of them."""
+    """{peer: its scenarios} of bench/peers/list, in its order, including Lapwing itself."""
     return {words[0]: words[7].split(",") for words in columns_of_list(root)}
 
 
 def rivals_listed(root):
-    """The same of those that Lapwing is compared with: see comparison.py."""
+    """The same for the peers that Lapwing is compared with: see comparison.py."""
     return {name: scenarios.split(",")
             for name, _, package, scope, _, tears, _, scenarios, _ in columns_of_list(root)
             if package != "cpp:lapwing" and scope == "processes" and tears == "no"}

@@ -1,4 +1,4 @@
-"""The pictures of a report: which there are, and of what. Without matplotlib there are none."""
+"""Defines the pictures of a report. Without matplotlib there are none."""
 
 import statistics
 
@@ -89,7 +89,7 @@ def round_trips(gallery, lines):
 
 
 def stalls(gallery, lines, scenario, title, who):
-    """Of each peer the longest publish and, where a reader lived, how long it heard nothing."""
+    """For each peer the longest publish and, if another reader ran, its longest silence."""
     entries = []
     peers = figures.peers_of(lines, scenario)
     for peer, rounds in peers.items():
@@ -114,7 +114,7 @@ def stopped(gallery, lines):
 
 
 def over_floor(gallery, rows, name, title, subtitle, floor, labels):
-    """Rows as times their floor: [(row, label, ours)]."""
+    """Rows as multiples of their floor: [(row, label, ours)]."""
     entries = []
     for row_name, label, ours in labels:
         if row_name not in rows:
@@ -194,7 +194,7 @@ def catch_up(gallery, lines, rows):
             value = statistics.median(milliseconds) * 1e6
             entries.append((f"{subject}, {short(backlog)}", value, nanoseconds(value),
                             "snapshot" in subject))
-    entries.sort(key=lambda entry: entry[0].split(",")[0])  # the backlogs side by side
+    entries.sort(key=lambda entry: entry[0].split(",")[0])  # sorts the backlogs side by side
     gallery.bars("late-join", "Time until a late joiner is live",
                  f"After so many records, {short(plans.BACKLOG_RATE)} more coming each second; "
                  "grey: reads them all",
@@ -210,7 +210,7 @@ def catch_up(gallery, lines, rows):
 
 
 def draw(folder, lines, distrusted):
-    """All that the lines give; [(name, title)], empty where matplotlib is not there."""
+    """Draws all pictures of the lines. Returns [(name, title)], empty without matplotlib."""
     if pyplot is None:
         return []
     rows = figures.rows_of(lines)

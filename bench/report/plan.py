@@ -1,18 +1,18 @@
-"""What a run consists of, and how long that takes."""
+"""The contents of a run, and its estimated duration."""
 
-# The rows of a quick run: a few, measured properly, for each of the pictures.
+# The rows of a quick run: a few for each of the pictures, measured properly.
 QUICK_ROWS = (
     "round-trip", "one-way-100k", "one-way-1m", "publish", "publish-batch", "journal-off",
     "journal-disk-10ms", "one-reader", "crowd-park-1", "crowd-park-16", "wake", "catch-up",
     "channel-round-trip", "channel-64", "channel-4k", "channel-1m",
 )
 QUICK_TRIALS = 2
-BUILD_SECONDS = 240  # on two cores that have nothing else to do, with nothing built yet
+BUILD_SECONDS = 240  # on two idle cores, without an earlier build
 PROBE_SECONDS = 0.4
 REPORT_SECONDS = 4.0
 
-# Trials of a row, as in its source; seconds of one with its two floors, on two cores that have
-# nothing else to do. By the longest beginning that fits.
+# Trials of a row, as in its source. Seconds of a trial with its two floors, on two otherwise idle
+# cores. The longest matching prefix is used.
 TRIALS = {"": 10, "one-way": 6, "publish-journal": 6, "journal-": 6, "sustained": 6, "crowd-": 4,
           "restart": 6, "gap-snapshot": 6, "idle": 2, "channel-idle": 2}
 TRIAL_SECONDS = {
@@ -43,43 +43,43 @@ TRIAL_SECONDS = {
     "channel-64": 2.4,
     "channel-idle": 31.0,
 }
-# Runs for a trial that counts: what is thrown away takes as long, but for its first floor. The tail
-# of a paced copy, the floor of journal-*, stays within a quarter every other time; there that floor
-# is a third of a run.
+# Runs per accepted trial. A rejected trial takes as long, except for its first floor. The tail of a
+# paced copy, the floor of journal-*, is within a quarter only half of the time; there that floor is
+# a third of a run.
 RUNS_FOR_A_TRIAL = {"": 1.15, "one-way": 1.4, "journal-": 1.7, "idle": 1.0, "channel-idle": 1.0}
-REPEATED = 1.25  # the same, for the probes around a row; but in a quick run
+REPEATED = 1.25  # the same for the probes around a row, except in a quick run
 
-# A budget hangs on "saturation", whose rounds are short and differ by a fifth; "stopped-" takes
-# long, and what it shows is seconds.
+# A budget depends on "saturation", whose rounds are short and vary by a fifth. "stopped-" takes
+# long, and its results are in seconds.
 PEER_ROUNDS = {"": 4, "saturation": 8, "stopped-": 2}
 PEER_ROUNDS_QUICK = 1
-PEER_SECONDS = {  # of one measurement
+PEER_SECONDS = {  # per measurement
     "round-trip": 3.9, "round-trip-32": 3.9, "saturation": 3.2, "stopped-reader": 1.2,
     "stopped-of-two": 1.5,
 }
 PEER_REPEATED = {"": 1.4, "stopped-": 1.0}  # see compared_with_floors()
 PEER_SCENARIOS = tuple(PEER_SECONDS)
-SMALL = {"round-trip-32": ("round-trip", ["--bytes", "32"])}  # as the channel's budget has it
-# A ring of 2^20 records is full after 5 ms and its pages are all there after one lap: what a peer
-# does in less than this is not what it keeps up.
+SMALL = {"round-trip-32": ("round-trip", ["--bytes", "32"])}  # required by the channel's budget
+# A ring of 2^20 records is full after 5 ms, and all its pages are mapped after one lap. Shorter
+# runs do not show a sustained rate.
 SATURATION_SECONDS = 1.5
 SATURATION_RECORDS = (1_000_000, 1_000_000_000)
-STOPPED_SECONDS = 15  # for which a reader is stopped, besides
+STOPPED_SECONDS = 15  # time that a reader is stopped, in addition
 STOPPED_SECONDS_QUICK = 3
 
-INSTRUCTIONS = "instructions"  # a name for --only, as is the next
+INSTRUCTIONS = "instructions"  # a name for --only
 INSTRUCTIONS_SECONDS = 8.0
 
-LATE_JOINS = "late-join"  # a name for --only, beside those of rows and scenarios of peers
+LATE_JOINS = "late-join"  # a name for --only, like those of rows and scenarios
 BACKLOGS = (1_000_000, 10_000_000)
-BACKLOG_RATE = 200_000      # records a second, while there are joins
+BACKLOG_RATE = 200_000      # records per second during the joins
 FOLDED_PER_SECOND = 600_000  # by the checkpointer, which a run waits for
-LATE_JOIN_SECONDS = 1.5      # of a run, besides
+LATE_JOIN_SECONDS = 1.5      # per run, in addition
 LATE_JOIN_RUNS = 3
 
 
 def pair_scenario(scenario):
-    """What pair.py calls it, and `list`."""
+    """The name in pair.py and `list`."""
     return SMALL[scenario][0] if scenario in SMALL else scenario
 
 
@@ -109,7 +109,7 @@ def saturation_records(per_second):
 
 
 class Plan:
-    """What is asked for, resolved against what there is."""
+    """The requested measurements that are available."""
 
     def __init__(self, rows, peers, quick=False, only=()):
         self.quick = quick
@@ -129,12 +129,12 @@ class Plan:
         self.late_join_runs = 1 if quick else LATE_JOIN_RUNS
 
     def peers_with(self, *scenarios):
-        """The names of the peers that have one of them."""
+        """The names of the peers that have one of the scenarios."""
         wanted = {pair_scenario(scenario) for scenario in scenarios}
         return [name for name, has in self.peers.items() if wanted & set(has)]
 
     def keep_peers(self, names):
-        """Those that could be built."""
+        """Keeps only the peers that could be built."""
         self.peers = {name: has for name, has in self.peers.items() if name in names}
         self.scenarios = [name for name in self.scenarios if self.peers_with(name)]
 
@@ -142,7 +142,7 @@ class Plan:
         return PEER_ROUNDS_QUICK if self.quick else longest_match(PEER_ROUNDS, scenario)
 
     def pair_options(self, scenario):
-        """What pair.py is told besides which peer and scenario."""
+        """Additional arguments of pair.py for a scenario."""
         if scenario in SMALL:
             return SMALL[scenario][1]
         stopped = self.stopped_seconds(scenario)
@@ -166,13 +166,14 @@ class Plan:
 
 
 def compared_with_floors(scenario):
-    """Whether its figures are judged beside the floors around it, and so repeated where these differ.
+    """True if its figures are compared with the floors around it, and therefore repeated if these
+    differ.
 
-    What "stopped-" shows is whether a publisher waits, and for how many seconds.
+    "stopped-" shows whether a publisher waits, and for how many seconds.
     """
     return not scenario.startswith("stopped-")
 
 
 def chosen(rows, name):
-    """The rows that a name of --only means: that one, or else all that begin with NAME-."""
+    """The rows for a name of --only: that row, or otherwise all that begin with NAME-."""
     return [name] if name in rows else [row for row in rows if row.startswith(name + "-")]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plan, measuring and report, with programs that answer what the test says."""
+"""Tests of plan, measuring and report, with simulated programs."""
 
 import json
 import pathlib
@@ -57,7 +57,7 @@ def peer(name, scenario, **fields):
 
 
 def sample():
-    """A line of each kind."""
+    """One line of each kind."""
     saturation = {"published_per_second": 9e7, "lost": 5, "reported_lost": 5, "out_of_order": 0}
     stopped = {"ns": {"p50": 40, "p99_9": 900, "max": 20000}, "over_10_us_per_million": 3,
                "due": 300000, "published": 300000, "blocked_at_end": False, "rate": 100000.0,
@@ -155,7 +155,7 @@ class PlanTest(unittest.TestCase):
 
 
 class Scripted(measuring.Measuring):
-    """Programs answer in turn what the test has written down; what was asked is kept."""
+    """Programs return prepared answers in turn. Their arguments are recorded."""
 
     def __init__(self, out, plan, probes, answers=None):
         super().__init__(pathlib.Path("."), out, out, ".", ".", plan, lambda text: None)
@@ -434,7 +434,7 @@ def flat(name, millions, **more):
 
 class ComparisonTest(unittest.TestCase):
     def told(self, what, *lines, rivals=("b", "c")):
-        """The other cells of that line; None where there is none."""
+        """The other cells of that line; None if there is no such line."""
         cells = [[cell.strip() for cell in line.split("|")[1:-1]]
                  for line in report_of(list(lines), rivals=rivals).splitlines()]
         return next((line[1:] for line in cells if line[:1] == [what]), None)

@@ -1,4 +1,4 @@
-"""Builds, measures, reports; bench/run.sh starts it. `bench/run.sh --help` says what it takes."""
+"""Builds, measures and reports. Started by bench/run.sh; see `bench/run.sh --help`."""
 
 import argparse
 import json
@@ -51,7 +51,7 @@ def arguments_of(command_line):
     parser.add_argument("--again", type=pathlib.Path, metavar="DIR",
                         help="measure nothing: write report and pictures of an earlier run anew, "
                              "from its raw.jsonl and environment.json")
-    # For tests: the folder below which the machine's description is looked for.
+    # For tests: the root of the files that describe the machine.
     parser.add_argument("--system-root", default="/", help=argparse.SUPPRESS)
     return parser.parse_args(command_line)
 
@@ -65,7 +65,7 @@ def say_aside(text):
 
 
 def peers_asked_for(asked, known):
-    """{peer: its scenarios}, of those that are known."""
+    """{peer: its scenarios} of the known peers."""
     if asked == "none":
         return {}
     if asked == "all":
@@ -82,7 +82,7 @@ def commit_of(root):
     try:
         done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, text=True,
                               capture_output=True, check=False)
-    except OSError:  # no git: the sources came another way
+    except OSError:  # without git: not a work tree
         return "unknown"
     return done.stdout.strip() or "unknown"
 
@@ -94,7 +94,7 @@ def rows_known(build):
 
 
 def list_names():
-    """Names and nothing else on the standard output; the exit code."""
+    """Prints only names on standard output. Returns the exit code."""
     rows = rows_known(measuring.build_programs(ROOT, ["lapwing_bench"], say_aside))
     print(*rows, *plans.PEER_SCENARIOS, plans.LATE_JOINS, plans.INSTRUCTIONS, sep="\n")
     return 0
@@ -115,14 +115,14 @@ def announce(plan, out):
 
 
 def end_when_told():
-    """A kill or a closed terminal ends a run as Ctrl-C does, unless it was started to ignore it."""
+    """Makes SIGTERM and SIGHUP end a run like Ctrl-C, unless they were ignored at the start."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 
 
 def folder_in(parent, remedy):
-    """One of this run's own, which goes with it, whatever its programs leave there."""
+    """A folder of this run, removed at its end with all remaining files."""
     with measuring.writing_to(parent, remedy):
         parent.mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix="lapwing-bench-", dir=parent.resolve(),
@@ -202,7 +202,7 @@ def main(command_line):
 
 
 def again(out):
-    """The report of a run that has been; its exit code."""
+    """Writes the report of an earlier run again. Returns the exit code."""
     try:
         machine = json.loads((out / "environment.json").read_text(encoding="utf-8"))
         lines = [json.loads(line) for line in
@@ -214,7 +214,7 @@ def again(out):
 
 
 def report_on(out, machine, lines):
-    """Writes report and pictures, says what was not right; the exit code."""
+    """Writes the report and pictures, and prints problems. Returns the exit code."""
     reasons = distrust_of(machine, lines)
     later = shlex.join(["bench/run.sh", "--again", str(out)])
     with measuring.writing_to(out, f"when there is room, {later} writes what was measured"):
@@ -235,7 +235,7 @@ def report_on(out, machine, lines):
 
 
 def main_for_shells(command_line):
-    """main(), ended without a traceback by what a user may do to it."""
+    """Runs main(), without a traceback for interrupts by the user."""
     end_when_told()
     try:
         code = main(command_line)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole runs on machines made of files, with programs that answer what the test says."""
+"""Tests of complete runs on simulated machines, with simulated programs."""
 
 import contextlib
 import io
@@ -27,8 +27,8 @@ PEERS = {"lapwing": ["round-trip", "saturation"], "pipe": ["saturation"]}
 QUIET = {"seconds": 1.0, "named": 0.0, "nameless": 0.0, "steal": 0.0, "who": {}}
 BUSY = {**QUIET, "named": 0.9, "who": {"stress-ng-cpu": 0.9}}
 HANG_SECONDS = 300
-# Runs a program as run.py does, which goes on for minutes and tidies up when it is told to end.
-# What the tests were started to ignore it does not.
+# Runs a program with run.py's handling: it runs for minutes, and cleans up when it is terminated.
+# It does not react to signals that the tests ignore.
 RUNNING = """
 import signal, sys, measuring, run
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,7 +58,7 @@ class RunTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-run-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        self.scratch = set()  # the folders that programs were given
+        self.scratch = set()  # the folders that programs received
         self.change(GOOD)
         self.probe = report_test.probe()
         self.answer = report_test.row("one-way-1m", curve=report_test.curve(70))
@@ -82,7 +82,7 @@ class RunTest(unittest.TestCase):
         return self.program(command)
 
     def run_it(self, *arguments):
-        """(exit code, what it printed, the report)"""
+        """(exit code, output, report)"""
         command_line = ["--peers", "none", "--only", "one-way", *arguments, "--out",
                         str(self.folder / "out"), "--disk", str(self.folder / "disk"),
                         "--system-root", str(self.folder / "machine")]
@@ -111,7 +111,7 @@ class RunTest(unittest.TestCase):
         return [pictures.DISTRUST in path.read_text(encoding="utf-8") for path in drawn]
 
     def assert_warns_everywhere(self, outcome, because):
-        """The end of what is printed, the top of the report, and every picture; the code is 0."""
+        """The end of the output, the report and all pictures contain the warning. The code is 0."""
         code, printed, text = outcome
         self.assertEqual(code, 0)
         loud = printed[printed.index("!!!!"):]
@@ -182,7 +182,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("no peer that was asked for has this scenario", printed)
 
     def on_a_full_disk(self, name):
-        """What a run says whose file of that name cannot be written."""
+        """The output of a run that cannot write the file of that name."""
         out = self.folder / "out"
         out.mkdir(exist_ok=True)
         (out / name).symlink_to("/dev/full")
@@ -236,7 +236,7 @@ class RunTest(unittest.TestCase):
                          (1, "bench: ended: nobody reads its output any more\n"))
 
     def end_with(self, number, program, tidy_seconds):
-        """(exit code, what it said) of a run that is sent the signal, and what it has started."""
+        """(exit code, output) of a run that receives the signal, with its children."""
         (self.folder / "begun").unlink(missing_ok=True)
         (self.folder / "tidied").unlink(missing_ok=True)
         with subprocess.Popen(

@@ -9,7 +9,8 @@
 namespace lapwing::c {
 namespace {
 
-// All but the event, of which a program compiled against another version may have less or more.
+// The size without the event, which may be shorter or longer in a program compiled against another
+// version.
 constexpr std::size_t kBatchBytesMin = offsetof(lapwing_batch, event);
 
 absl::Status invalid(const std::string& message) {
@@ -59,7 +60,7 @@ void BatchOut::set(const Batch& read) {
   for (std::size_t i = 0; batch_.sequences != nullptr && i < read.count; ++i) {
     batch_.sequences[i] = read.first + i;
   }
-  // A batch of more than one row stands for none besides.
+  // In a batch of more than one row, read.conflated is 0.
   for (std::size_t i = 0; batch_.conflated != nullptr && i < read.count; ++i) {
     batch_.conflated[i] = read.conflated;
   }

@@ -1,6 +1,6 @@
-// A batch of the caller's: its memory, checked, and what is written into it.
+// A batch of the caller: checks its memory, and writes results into it.
 //
-// Thread safety: as the handle that fills it.
+// Thread safety: that of the handle that fills it.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace lapwing::c {
 
 class BatchOut {
  public:
-  // Checks it and empties it. Errors: kInvalidArgument.
+  // Checks the batch and clears its outputs. Errors: kInvalidArgument.
   static absl::Status check(lapwing_batch* batch);
-  // Of a batch that check() found good.
+  // `batch` must have passed check().
   explicit BatchOut(lapwing_batch& batch) : batch_(batch) {}
 
-  // The memory for rows of that size; where the size is not known, 0, all of it.
+  // Returns the memory for rows of that size. If the size is unknown (0), returns all of it.
   std::span<std::byte> room(std::uint32_t row_bytes) const {
     std::size_t bytes = batch_.rows_bytes;
     if (batch_.rows_max != 0 && row_bytes != 0) {
@@ -36,19 +36,19 @@ class BatchOut {
     return batch_.rows_max == 0 ? fit : std::min(fit, batch_.rows_max);
   }
 
-  // The columns; without a place where the caller has none.
+  // Returns the column of sequences. Empty if the caller has none.
   std::span<Sequence> sequences() const {
     return {batch_.sequences, batch_.sequences == nullptr ? 0 : batch_.rows_max};
   }
-  // `instead` where the caller has none.
+  // Returns the column of conflated counts, or `instead` if the caller has none.
   std::span<std::uint64_t> conflated(std::vector<std::uint64_t>& instead) const;
 
-  // Of a read that failed: what a row needs, or 0.
+  // For a failed read: sets the size of a row, or 0.
   void set_row_bytes(std::uint32_t row_bytes) { batch_.row_bytes = row_bytes; }
-  // What a read gave; its rows are in room().
+  // Sets the result of a read, whose rows are in room().
   void set(const Batch& read);
-  // The same of a read that has filled the column of sequences, and that of what is conflated where
-  // `has_conflated`.
+  // The same for a read that has filled the column of sequences, and if `has_conflated` is true,
+  // also the column of conflated counts.
   void set_sparse(const Batch& read, bool has_conflated);
 
  private:

@@ -14,7 +14,7 @@
 namespace lapwing::c {
 namespace {
 
-// Order books that take batches, and refuse one that does not follow.
+// Order books that take batches, and refuse a batch that does not follow the last one.
 class BooksOfBatches {
  public:
   BooksOfBatches() : books_(std::make_unique<OrderBooks>()) {}
@@ -32,8 +32,8 @@ class BooksOfBatches {
   }
 
   std::unique_ptr<OrderBooks> books_;
-  Sequence next_ = kNoSequence;  // the record that follows; kNoSequence: any does
-  bool may_skip_ = false;        // after a gap: what is missing may come, or not
+  Sequence next_ = kNoSequence;  // the next record; kNoSequence: any
+  bool may_skip_ = false;        // after a gap, the missing records may or may not arrive
   bool is_filtered_ = false;     // records of other instruments are left out
 };
 
@@ -42,7 +42,7 @@ absl::Status record_size(const lapwing_batch& batch, const char* what, std::size
                                                     what, "; their size is ", bytes));
 }
 
-// The caller may have put another memory into the batch since it was read.
+// Checks the memory, because the caller may have changed it in the batch since it was read.
 absl::Status check_memory(const lapwing_batch& batch) {
   const std::size_t fit =
       batch.rows == nullptr || batch.row_bytes == 0 ? 0 : batch.rows_bytes / batch.row_bytes;
@@ -102,14 +102,15 @@ void BooksOfBatches::take_state(const lapwing_batch& batch) {
   }
 }
 
-// Where the next record is after an event, and what the books have to know of it.
+// Passes an event to the books, and determines the next record.
 void BooksOfBatches::take_event(const lapwing_event& given) {
   Event event;
   event.kind = EventKind{given.kind};
   event.sequence = given.sequence;
   event.is_first_session = given.is_first_session != 0;
   event.is_filtered = is_filtered_ = given.is_filtered != 0;
-  // The C event lacks follows_journal, so every reset counts as one to a journal that follows another.
+  // The C event lacks follows_journal, so every reset is treated as one to a journal that follows
+  // another.
   event.follows_journal = event.kind == EventKind::kReset;
   event.on_gap = given.is_skipped != 0 ? OnGap::kSkip : OnGap::kFill;
   event.gap = {given.first, given.last, given.resume, GapCause{given.cause}, given.fillable != 0};
@@ -223,7 +224,7 @@ lapwing_order order_of(const OrderEntry& entry) {
           entry.msg.ts_recv,  entry.msg.size,  entry.msg.flags};
 }
 
-// Writes as many as fit of `all`, and says how many there are.
+// Writes as many rows of `all` as fit, and sets *count to their total number.
 template <typename Row>
 lapwing_result put_rows(const std::vector<Row>& all, Row* rows, std::size_t max, std::size_t* count,
                         lapwing_error* error) {
@@ -274,7 +275,7 @@ using namespace lapwing::c;
 
 namespace {
 
-// use(book, side) for a book and a side that there are.
+// Calls use(book, side) if the book and the side exist.
 template <typename Use>
 lapwing_result with_side(const BooksOfBatches& opened, lapwing_book_key key, char side,
                          lapwing_error* error, Use&& use) {

@@ -1,4 +1,4 @@
-// Order books by the C interface: batches in their order, and nothing else.
+// Tests order books in the C interface, which take batches only in their order.
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>

@@ -1,4 +1,5 @@
-// Buses by the C interface: what goes in comes out, with its sequences, positions, fields and words.
+// Tests buses in the C interface: published records are read with their sequences, positions,
+// fields and messages.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -111,14 +112,14 @@ TEST_CASE("a batch of an older program has its event cut, and nothing behind it 
   CHECK(std::memcmp(&into.batch.event.first, untouched, sizeof untouched) == 0);
 }
 
-// A description of 16 bytes, whose second field has that name.
+// Returns a description of 16 bytes, whose second field has that name.
 std::string described(const std::string& second) {
   return R"({"name": "desk.pair", "version": 1, "record_bytes": 16, "fields": [)"
          R"({"name": "first", "type": "uint64", "offset": 0}, {"name": ")" +
          second + R"(", "type": "uint64", "offset": 8}]})";
 }
 
-// One session of so described records, with one record.
+// Publishes a session with one record of that description.
 void publish_described(const std::string& directory, const std::string& description) {
   auto options = sized<lapwing_publisher_options>();
   options.directory = directory.c_str();
@@ -135,7 +136,7 @@ void publish_described(const std::string& directory, const std::string& descript
   REQUIRE(lapwing_publisher_close(opened, kTenSeconds, nullptr) == LAPWING_OK);
 }
 
-// The name of the second field of what the subscriber delivers.
+// Returns the name of the second field of the subscriber's records.
 std::string second_field(lapwing_subscriber* subscriber) {
   auto schema = sized<lapwing_schema>();
   lapwing_field fields[2] = {};

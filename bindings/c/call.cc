@@ -58,7 +58,7 @@ lapwing_result put_fd(int fd, std::int32_t* out, lapwing_error* error) {
 }
 
 lapwing_result fail_with(lapwing_error* error, Errc result, const absl::Status& status) {
-  // One's own close() is what a misuse after it is about.
+  // After the program's own close(), the message of a misuse is about that close.
   const bool was_closed = result == Errc::kMisuse && errc_of(status) == Errc::kClosed;
   if (was_closed) {
     const auto message = status.message();
@@ -72,7 +72,7 @@ lapwing_result fail_by_exception(lapwing_error* error) noexcept {
     std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
     return fail(error, Errc::kNoMemory, words_of(Errc::kNoMemory));
-  } catch (const std::length_error&) {  // of a container that was to be larger than memory
+  } catch (const std::length_error&) {  // from a container larger than the address space
     return fail(error, Errc::kNoMemory, words_of(Errc::kNoMemory));
   } catch (const std::exception& thrown) {
     return fail(error, Errc::kSystem, thrown.what());

@@ -1,11 +1,11 @@
-// What every function of the C interface does around its work: it finds the handle good or refuses
-// the call, lets no exception out, and writes down what failed.
+// The frame of every function of the C interface: it checks the handle or refuses the call, catches
+// all exceptions, and fills in the error.
 //
 //   lapwing_result lapwing_history_inspect(lapwing_history* history, …, lapwing_error* error) {
 //     return call(history, error, [&](History& opened) { … return success(); });
 //   }
 //
-// Thread safety: as lapwing.h says.
+// Thread safety: see lapwing.h.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,21 @@ inline lapwing_result success() {
   return LAPWING_OK;
 }
 
-// A descriptor that may be -1, of what was closed or handed over.
+// Returns a descriptor to the caller, or kClosed if it is -1 because the object was closed or
+// handed over.
 lapwing_result put_fd(int fd, std::int32_t* out, lapwing_error* error);
 
-// Write *error where it is not NULL, and return its number.
+// Fill in *error, if it is not NULL, and return its number.
 lapwing_result fail(lapwing_error* error, Errc code, std::string_view message,
                     int sys_errno = 0) noexcept;
 lapwing_result fail(lapwing_error* error, const absl::Status& status);
-// The answer of an operation that did not succeed: `status` says why where it is about that, and no
-// more words are needed otherwise.
+// Returns the error of a failed operation. Uses the message of `status` if it belongs to `result`,
+// otherwise that of words_of().
 lapwing_result fail_with(lapwing_error* error, Errc result, const absl::Status& status);
-// The words for an error that needs no more.
+// Returns the message for an error that needs no details.
 std::string_view words_of(Errc code);
 
-// The exception that is being handled.
+// Returns the error for the exception that is being handled.
 lapwing_result fail_by_exception(lapwing_error* error) noexcept;
 
 template <typename Object>
@@ -57,7 +58,8 @@ template <typename Object>
     return fail_by_exception(error);
   }
 }
-// An operation's answer: success, or why not, by the status() of the object.
+// Returns the result of an operation: success, or the error with the message of the object's
+// status().
 template <typename Object>
 [[gnu::always_inline]] inline lapwing_result answer(lapwing_error* error, Errc result,
                                                     const Object& object) noexcept {
@@ -76,7 +78,7 @@ inline std::string text_of(const char* text) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-// Runs what takes no handle.
+// Runs a function that does not take a handle.
 template <typename Work>
 lapwing_result run(lapwing_error* error, Work&& work) noexcept {
   try {
@@ -86,7 +88,7 @@ lapwing_result run(lapwing_error* error, Work&& work) noexcept {
   }
 }
 
-// What a handle is: an object, and whether a call is under way. `kWhat` names it in messages.
+// A handle: an object, and a mark for a call under way. `kWhat` is its name in messages.
 template <typename Object>
 struct Handle {
   explicit Handle(Object opened) : object(std::move(opened)) {}
@@ -115,7 +117,7 @@ bool may_call(const HandleType* handle) {
 }
 lapwing_result refuse(lapwing_error* error, Errc why, const char* what, bool is_null) noexcept;
 
-// Of a handle that may not be called.
+// Refuses a call with a handle that must not be used.
 template <typename HandleType>
 [[gnu::cold, gnu::noinline]] lapwing_result refuse(const HandleType* handle,
                                                    lapwing_error* error) noexcept {
@@ -124,7 +126,7 @@ template <typename HandleType>
   return refuse(error, why, HandleType::kWhat, handle == nullptr);
 }
 
-// work(handle->object), if the handle is good.
+// Calls work(handle->object) if the handle is valid and free.
 template <typename HandleType, typename Work>
 lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexcept {
   if (!may_call(handle)) [[unlikely]]
@@ -137,8 +139,8 @@ lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexc
   }
 }
 
-// The same for what never waits, and is over before a call that overlaps it could tell: it is refused
-// where another one is under way, and does not mark itself.
+// The same for work that never waits, and ends before an overlapping call could detect it. It is
+// refused if another call is under way, but does not mark the handle.
 template <typename HandleType, typename Work>
 [[gnu::always_inline]] inline lapwing_result quick_call(HandleType* handle, lapwing_error* error,
                                                         Work&& work) noexcept {
@@ -151,7 +153,7 @@ template <typename HandleType, typename Work>
   }
 }
 
-// Checks where an open puts its handle, and empties it, before open() is called.
+// Checks the address for the new handle, and sets the handle to NULL, before it calls open().
 template <typename HandleType, typename Open>
 lapwing_result open_into(HandleType** place, lapwing_error* error, Open&& open) noexcept {
   if (place == nullptr) {

@@ -1,5 +1,4 @@
-// What every function does around its work, by itself: numbers that nothing else provokes come from
-// here.
+// Tests the frame of every function (call.h) directly, including errors that no other test causes.
 #include "bindings/c/call.h"
 
 #include <catch2/catch.hpp>
@@ -23,7 +22,7 @@ struct NumberHandle : Handle<Number> {
   using Handle::Handle;
 };
 
-// An object that has no more to say about what failed.
+// An object without details about a failure.
 struct Silent {
   static absl::Status status() { return absl::OkStatus(); }
 };
@@ -65,7 +64,7 @@ TEST_CASE("memory that cannot be had is no-memory, any other exception system") 
         }) == LAPWING_ERROR_SYSTEM);
   CHECK(std::string(error.message) == "what it says");
   CHECK(call(&handle, &error, [](Number&) -> lapwing_result { throw 5; }) == LAPWING_ERROR_SYSTEM);
-  // And the handle is free again.
+  // The handle is free again.
   CHECK(call(&handle, &error, [](Number& number) { return number.value; }) == 7);
 }
 

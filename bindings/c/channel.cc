@@ -24,8 +24,8 @@ constexpr const char* kRoleName<ChannelConsumer> = "consumer";
 template <>
 constexpr const char* kRoleName<Duplex> = "duplex";
 
-// What a message costs beside the channel's own work is the calls themselves: what is rare stands in
-// functions of its own, or its registers would be saved by each call.
+// Besides the channel's own work, a message only costs the calls. So rare cases are in separate
+// functions; otherwise every call would save the registers that they use.
 [[gnu::cold, gnu::noinline]] lapwing_result fail_role(lapwing_error* error,
                                                       const char* role) noexcept {
   return fail(error, Errc::kMisuse,
@@ -35,7 +35,7 @@ constexpr const char* kRoleName<Duplex> = "duplex";
   return fail(error, Errc::kInvalidArgument, message);
 }
 
-// use(end) for a handle whose end is of that kind; else misuse.
+// Calls use(end) if the handle's end is of that kind; otherwise returns misuse.
 template <typename Kind, typename Use>
 [[gnu::always_inline]] inline lapwing_result use_as(End& opened, lapwing_error* error, Use&& use) {
   Kind* const end = std::get_if<Kind>(&opened.end);
@@ -69,7 +69,7 @@ absl::Status check_messages(const lapwing_message* messages, std::size_t count) 
                     "a message is NULL, or its payload is while its bytes are not 0");
 }
 
-// Send those messages, and return how many were sent.
+// These send the messages, and return the number sent.
 Result<std::size_t> send_each(ChannelProducer& producer, std::span<const lapwing_message> messages,
                               Deadline deadline) {
   const bool waits = deadline != Deadline::now();
@@ -139,7 +139,7 @@ lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t typ
 [[gnu::noinline]] lapwing_result peek_waiting(lapwing_channel* channel, lapwing_message* message,
                                               std::int64_t timeout_ns, std::size_t* count,
                                               lapwing_error* error) noexcept {
-  spin_pause();  // as between any two looks
+  spin_pause();  // as between any two polls
   return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
     const Result<Message> peek = consumer.peek(deadline_in(timeout_ns));
     return hand_over(peek, consumer, channel->object, message, count, error);
@@ -206,7 +206,7 @@ lapwing_reply reply_of(const Reply& reply) {
   return out;
 }
 
-// finish() waits for the end of a call, and gives it.
+// finish() waits for the end of a call, and returns it.
 template <typename Finish>
 lapwing_result finish_call(Duplex& duplex, lapwing_reply* out, lapwing_error* error,
                            Finish&& finish) {

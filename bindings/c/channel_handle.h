@@ -1,6 +1,6 @@
-// The handle of a channel: one of the three kinds of end, and what it has borrowed.
+// The handle of a channel: one of the three kinds of end, and its borrowed messages.
 //
-// Thread safety: as lapwing.h says.
+// Thread safety: see lapwing.h.
 #pragma once
 
 #include <span>
@@ -19,13 +19,14 @@ namespace lapwing::c {
 
 struct End {
   std::variant<ChannelProducer, ChannelConsumer, Duplex> end;
-  // What the last peek borrowed and is not released: one message, or else those.
+  // The messages that the last peek borrowed and that are not released: one message, or `borrowed`.
   bool has_one = false;
   std::span<const Message> borrowed = {};
-  std::vector<Message> room = {};  // for them; it only grows
+  std::vector<Message> room = {};  // memory for them; it only grows
 };
 
-// An end in that role: make(type) gives it, for a pointer that only names the type.
+// Makes an end in that role. make(type) makes it; its argument is a null pointer that selects the
+// type.
 template <typename Make>
 absl::StatusOr<End> make_end(Role role, Make&& make) {
   const auto wrapped = [](auto opened) -> absl::StatusOr<End> {

@@ -1,4 +1,4 @@
-// The options of channels and listeners, as the C interface has them.
+// The options of channels and listeners in the C interface.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,8 +13,7 @@ namespace lapwing::c {
 // NULL: the defaults. Errors: kInvalidArgument.
 absl::StatusOr<ChannelOptions> channel_options(const lapwing_channel_options* given);
 
-// How a role's end is made, on a path or by a listener: make(ChannelProducer*), make of a consumer, or of a
-// duplex, which is nullptr and names the type.
+// The role of an end.
 enum class Role : std::uint32_t {
   kProducer = LAPWING_CHANNEL_ROLE_PRODUCER,
   kConsumer = LAPWING_CHANNEL_ROLE_CONSUMER,

@@ -1,4 +1,4 @@
-// Channels by the C interface: messages in place and copied, calls, event loops, hand-over.
+// Tests channels in the C interface: messages in place and copied, calls, event loops, handover.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <future>

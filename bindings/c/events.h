@@ -1,4 +1,4 @@
-// An event as the C interface has it: flat, with its words in fixed fields.
+// An event in the C interface: a flat struct, with text in fixed fields.
 //
 // Thread safety: pure functions.
 #pragma once

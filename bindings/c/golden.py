@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C interface as plain lines: every constant, struct, field and function of lapwing.h.
+"""Prints the C interface as plain lines: every constant, struct, field and function of lapwing.h.
 
     bindings/c/golden.py                 compares lapwing.h with tests/golden/capi.golden
     bindings/c/golden.py --update        writes tests/golden/capi.golden
@@ -8,10 +8,10 @@
     bindings/c/golden.py --counted       a C++ source that counts calls and results (testing/counted_calls.h)
     … --header FILE                      of another header
 
-Names and types come from the header's text, which keeps to one form; sizes, offsets and values from the C
-compiler (CC, by default cc). The declarations of Java, C# and Node.js come from the header (bindings/header).
+Names and types come from the header's text, which has a fixed form. Sizes, offsets and values come from the
+C compiler (CC, by default cc). The declarations of Java, C# and Node.js come from the header (bindings/header).
 
-Exit: 0 unchanged, 1 changed, 2 wrong usage, or a header that is not in that form.
+Exit: 0 unchanged, 1 changed, 2 wrong usage, or a header of another form.
 """
 
 import argparse
@@ -32,7 +32,7 @@ GOLDEN = ROOT / "tests" / "golden" / "capi.golden"
 @dataclass(frozen=True)
 class Field:
     name: str
-    type: str  # with the array's length behind it: "char[32]"
+    type: str  # followed by an array's length: "char[32]"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Function:
 
 
 class Interface:
-    """What a header declares, in its order."""
+    """The declarations of a header, in their order."""
 
     def __init__(self, text):
         code = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
@@ -84,7 +84,7 @@ class Interface:
 
 
 def measured(interface, header):
-    """(values of constants, sizes of structs, (offset, size) of fields), from the compiler."""
+    """Returns (values of constants, sizes of structs, (offset, size) of fields) from the compiler."""
     prints = [f'printf("%lld\\n", (long long){name});' for name in interface.constants]
     for struct, fields in interface.structs.items():
         prints.append(f'printf("%zu\\n", sizeof({struct}));')
@@ -121,7 +121,7 @@ def stubs(interface, header):
 
 
 def counted(interface):
-    """Every function, which notes that it was called and with what result, and calls that of the library."""
+    """Yields a wrapper for every function that counts the call and its result, and calls the library's function."""
     yield "// Written by bindings/c/golden.py."
     yield '#include "testing/counted_calls.h"'
     yield '#include "lapwing.h"'

@@ -39,7 +39,7 @@ lapwing_result read_rows(History& history, Sequence first, BatchOut out, lapwing
   return success();
 }
 
-// What keeps a view mapped.
+// Keeps a view mapped.
 using Mapping = std::shared_ptr<const void>;
 
 lapwing_result map_rows(History& history, Sequence first, Sequence last, lapwing_view* view,

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kQueueLinesMax = 256;
 
-// The program's function is called without the mutex, so it may call the library, log, or fork. If no
-// other thread is calling it, the thread that adds a line calls it. That thread also delivers the
-// lines that other threads add meanwhile; those threads do not wait.
+// The program's function is called without the mutex, so it may call the library, log, or fork. The
+// thread that adds a line calls it, unless another thread is already calling it. The calling thread
+// also delivers the lines that other threads add meanwhile; those threads do not wait.
 class Log {
  public:
-  // Waits for running calls of the function that is replaced, unless that function calls this.
+  // Waits for running calls of the replaced function, unless that function calls this.
   void set(lapwing_log_fn function, void* user, bool queues) {
     std::unique_lock lock(mutex_);
     drop_stale();
@@ -65,11 +65,11 @@ class Log {
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   // Called in the child. The parent delivers the waiting lines. This thread is the only one in the
-  // child; it may be inside the function, and then continues to deliver. Allocates and frees nothing.
+  // child. If it is inside the function, it continues to deliver. Allocates and frees nothing.
   void unlock_in_child() {
     if (function_ != nullptr) stale_ = lines_.size();
     delivers_ = delivers_ && deliverer_ == std::this_thread::get_id();
-    std::construct_at(&call_ended_);  // the parent's waiters are not here
+    std::construct_at(&call_ended_);  // the child has no waiting threads
     mutex_.unlock();
   }
 
@@ -100,7 +100,7 @@ class Log {
     call_ended_.notify_all();
   }
 
-  // In a forked child.
+  // For a forked child.
   void drop_stale() {
     for (; stale_ > 0; --stale_) lines_.pop_front();
   }
@@ -114,12 +114,12 @@ class Log {
   std::uint64_t dropped_ = 0;
   bool delivers_ = false;  // a thread is inside deliver()
   std::thread::id deliverer_;
-  std::uint64_t calls_ = 0;  // of the function that have returned
+  std::uint64_t calls_ = 0;  // finished calls of the function
   std::size_t stale_ = 0;    // lines at the front that a forked child must not deliver
 };
 
-// Never destroyed: publishers that close while the process ends still have lines. A child that is
-// forked in the middle of a line finds the mutex free.
+// Never destroyed, because publishers that close while the process ends still log. A child that is
+// forked while a line is added finds the mutex free.
 Log& the_log() {
   static Log* const log = [] {
     Log* const made = new Log;

@@ -1,4 +1,5 @@
-// The log of the process: lines go to a function of the program's, into a queue, or nowhere.
+// The log of the process. Lines are passed to a function of the program, put into a queue, or
+// dropped.
 //
 // Thread safety: any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// The log's function may do what a program does: fork, call the library, change the log.
+// Tests that the log function may fork, call the library and change the log.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kHang{60};
 
-// A deadlock ends the process, and the test fails.
+// Ends the process at a deadlock, so that the test fails.
 class EndsHangs {
  public:
   EndsHangs() { alarm(kHang.count()); }
@@ -32,7 +32,7 @@ class EndsHangs {
   ~EndsHangs() { alarm(0); }
 };
 
-// Calls `hook` with each line, while it lives.
+// Calls `hook` with each line, while the object exists.
 class LogHook {
  public:
   explicit LogHook(std::function<void(const std::string& line)> hook) : hook_(std::move(hook)) {
@@ -62,7 +62,8 @@ int status_of_child() {
   return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
 }
 
-// A publisher comes and goes, and logs. Without checks of Catch, which one thread at a time may make.
+// Opens and closes a publisher, which logs. Does not use checks of Catch, because only one thread
+// at a time may do so.
 lapwing_result open_and_close() {
   const TemporaryDirectory directory;
   const std::string path = directory.file("other");
@@ -83,7 +84,7 @@ TEST_CASE("the log's function forks, on the thread that opens and on the library
   std::promise<void> by_library;
   std::atomic<bool> is_by_library = false;
   std::atomic<int> calls = 0;
-  std::atomic<int> bad_status = SIGKILL;  // the last one that is another
+  std::atomic<int> bad_status = SIGKILL;  // the last other status
   std::optional<LogHook> hook;
   hook.emplace([&](const std::string&) {
     ++calls;
@@ -94,10 +95,10 @@ TEST_CASE("the log's function forks, on the thread that opens and on the library
   });
   TestBus bus;
   CHECK(calls > 0);
-  std::filesystem::remove(bus.path() + "/publisher.lock");  // a thread makes it again, and logs
+  std::filesystem::remove(bus.path() + "/publisher.lock");  // a thread recreates it, and logs
   REQUIRE(by_library.get_future().wait_for(kHang) == std::future_status::ready);
   REQUIRE(bus.close() == LAPWING_OK);
-  hook.reset();  // and with it the calls that have begun
+  hook.reset();  // waits for running calls
   CHECK(bad_status == SIGKILL);
 }
 
@@ -106,8 +107,8 @@ TEST_CASE("a child that is forked in the log's function has a log of its own") {
   int status = -1;
   bool is_first = true;
   std::vector<std::string> lines;
-  // Publishers of earlier cases may still log, so the first line may come on another thread. Without
-  // the hook none of its calls runs any more.
+  // Publishers of earlier cases may still log, so the first line may arrive on another thread.
+  // After the hook is destroyed, none of its calls runs.
   std::optional<LogHook> hook;
   hook.emplace([&](const std::string& line) {
     lines.push_back(line);
@@ -115,7 +116,7 @@ TEST_CASE("a child that is forked in the log's function has a log of its own") {
     const pid_t child = fork();
     if (child == 0) {
       lines.clear();
-      lapwing_log_queue();  // returns at once, inside of the function
+      lapwing_log_queue();  // returns at once, inside the function
       if (open_and_close() != LAPWING_OK) end_child(false);
       char text[256];
       end_child(lines.empty() && lapwing_log_read(text, sizeof text, nullptr) == LAPWING_OK);
@@ -199,7 +200,7 @@ TEST_CASE("after lapwing_log_set the function before it is not running") {
   std::thread opens([] { (void)open_and_close(); });
   entered.get_future().wait();
   std::thread leaves([&] {
-    // The other thread is in lapwing_log_set by then, or comes to it: both are right.
+    // The other thread is in lapwing_log_set by then, or calls it later: both are correct.
     leave.set_value();
   });
   hook.reset();

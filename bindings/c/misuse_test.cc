@@ -1,4 +1,4 @@
-// Calls that cannot be right: handles that are NULL, in use, of another role, or of a parent process.
+// Tests invalid calls: handles that are NULL, in use, of another role, or of a parent process.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace lapwing::c_test {
 namespace {
 
-// The result of every function that takes a handle and returns one, for these handles.
+// The results of all functions that take a handle and return a result, for these handles.
 struct Handles {
   lapwing_publisher* publisher = nullptr;
   lapwing_subscriber* subscriber = nullptr;
@@ -136,7 +136,7 @@ bool all_are(const std::vector<lapwing_result>& results, lapwing_result expected
   return all;
 }
 
-// One handle of each kind, all of them good.
+// One valid handle of each kind.
 class OneOfEach {
  public:
   OneOfEach() {
@@ -250,7 +250,7 @@ TEST_CASE("in a forked child every call answers forked, and the parent goes on")
     each.destroy_all();
     const char answer = all ? 'y' : 'n';
     (void)!write(answers[1], &answer, 1);
-    raise(SIGKILL);  // with no check of memory that is the parent's
+    raise(SIGKILL);  // skips the memory check of the parent's memory
   }
   close(answers[1]);
   char answer = '-';

@@ -1,4 +1,4 @@
-// Positions across the C interface.
+// Conversion of positions for the C interface.
 //
 // Thread safety: pure functions.
 #pragma once

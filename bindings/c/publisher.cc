@@ -135,7 +135,7 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
   return fail(error, publisher.last_error());
 }
 
-// Without what only a batch has to ask: the publisher says itself where the size is wrong.
+// Omits the checks that only a batch needs. The publisher itself checks the size.
 [[gnu::always_inline]] inline lapwing_result publish_one(Publisher& publisher,
                                                          std::span<const std::byte> record,
                                                          std::int64_t timeout_ns,

@@ -29,7 +29,7 @@ absl::StatusOr<Schema> schema_of_bus(const char* directory) {
                                  "\", are not described. Set the publisher's option `schema`"));
 }
 
-// The entries of the fold `orders`: a record, and its place.
+// Describes the entries of the fold `orders`: a record, and its place.
 Schema orders_schema() {
   Schema schema = *known_schema("dbn.mbo");
   schema.name = kFoldOrders;

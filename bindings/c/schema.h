@@ -1,4 +1,4 @@
-// A description, as the C interface has it: its fields, and the whole as text.
+// A description in the C interface: its fields, and its full text.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace lapwing::c {
 
-// Where a caller wants it: as of lapwing_schema_fields().
+// The outputs of a caller, as in lapwing_schema_fields().
 struct SchemaOut {
   lapwing_schema* schema;
   lapwing_field* fields;
@@ -18,9 +18,9 @@ struct SchemaOut {
   char* text;
   std::size_t text_bytes_max;
 
-  // Before anything else. Errors: kInvalidArgument.
+  // Call it first. Errors: kInvalidArgument.
   absl::Status check() const;
-  // Errors: kTooSmall; `schema` is filled in then, too.
+  // Errors: kTooSmall, with `schema` filled in.
   absl::Status put(const Schema& description) const;
 };
 

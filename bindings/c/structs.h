@@ -1,5 +1,5 @@
-// Structs that cross the C interface: each begins with struct_size, which may be that of another
-// version (lapwing.h, rule 2), and has fixed fields for text.
+// Structs of the C interface. Each begins with struct_size, which may be that of another version
+// (lapwing.h, rule 2), and has fixed fields for text.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,10 +20,10 @@
 
 namespace lapwing::c {
 
-inline constexpr std::size_t kStructBytesMin = 8;  // struct_size, and what may follow it in a word
+inline constexpr std::size_t kStructBytesMin = 8;  // struct_size and the rest of its word
 
-// Copies text into a field of `room` bytes, cut between two characters of UTF-8, with a zero at its
-// end.
+// Copies text into a field of `room` bytes, zero-terminated. Truncates it between two characters of
+// UTF-8.
 inline void put_text(char* field, std::size_t room, std::string_view text) noexcept {
   std::size_t bytes = std::min(text.size(), room - 1);
   if (bytes < text.size()) {
@@ -52,9 +52,9 @@ inline Id128 id_of(const lapwing_id& id) {
   return out;
 }
 
-// Whether *out is there, and says a size. `what` names it in the message.
+// Checks that the struct is not NULL and has a struct_size. `what` is its name in the message.
 absl::Status check_struct(const void* given, std::uint32_t struct_size, const char* what);
-// Whether all that the caller has beyond `known` bytes is zero.
+// Checks that all bytes of the caller's struct beyond `known` are zero.
 absl::Status check_tail(const void* given, std::uint32_t struct_size, std::size_t known,
                         const char* what);
 
@@ -67,7 +67,7 @@ void set_defaults(const Struct& defaults, Struct* options, std::uint32_t struct_
   options->struct_size = struct_size;
 }
 
-// Reads a struct of any version over `taken`, which holds the defaults. NULL: all of them.
+// Reads a struct of any version into `taken`, which contains the defaults. NULL: keeps all of them.
 template <typename Struct>
 absl::Status copy_in(const Struct* given, const char* what, Struct& taken) {
   if (given == nullptr) return absl::OkStatus();
@@ -79,13 +79,13 @@ absl::Status copy_in(const Struct* given, const char* what, Struct& taken) {
   return absl::OkStatus();
 }
 
-// An option: LAPWING_FOREVER, LAPWING_NEVER and LAPWING_ON_REQUEST are the same number.
+// For options: LAPWING_FOREVER, LAPWING_NEVER and LAPWING_ON_REQUEST are the same number.
 absl::Status check_duration(const char* field, std::int64_t ns);
 inline std::chrono::nanoseconds duration_of(std::int64_t ns) {
   return ns == LAPWING_FOREVER ? kForever : std::chrono::nanoseconds(ns);
 }
 
-// Fills a struct of any version, whose struct_size stays as it is. Checked by check_struct().
+// Fills a struct of any version, which must have passed check_struct(). Keeps its struct_size.
 template <typename Struct>
 void copy_out(const Struct& made, Struct* out) {
   const std::uint32_t size = out->struct_size;
@@ -93,7 +93,7 @@ void copy_out(const Struct& made, Struct* out) {
   out->struct_size = size;
 }
 
-// Fills *out with make(), or says what is wrong with it.
+// Fills *out with make(), or returns the error of check_struct().
 template <typename Struct, typename Make>
 lapwing_result fill(Struct* out, const char* what, lapwing_error* error, Make&& make) {
   if (absl::Status fits = check_struct(out, out == nullptr ? 0 : out->struct_size, what);

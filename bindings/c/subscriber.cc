@@ -40,8 +40,9 @@ class Reads {
       : plain_(std::move(subscriber)), is_sparse_(is_sparse) {}
   explicit Reads(ConflatedReader reader) : conflated_(std::move(reader)), is_sparse_(true) {}
 
-  // The record that is there, or comes soon; false: read_one() says why none came. It reads no clock, and
-  // it never waits, so that it does not mark the handle: see quick_call().
+  // Reads a record that is available or arrives soon. Returns false if there is none; read_one()
+  // then returns the reason. It does not read the clock and never waits, so it does not mark the
+  // handle: see quick_call().
   bool read_at_hand(std::span<std::byte> record, std::int64_t timeout_ns,
                     std::uint64_t* const& sequence);
   Errc read_one(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
@@ -76,13 +77,13 @@ class Reads {
 
   std::optional<Subscriber> plain_;
   std::optional<ConflatedReader> conflated_;
-  bool is_sparse_;  // rows do not follow one another
+  bool is_sparse_;  // rows are not consecutive
   bool has_fd_ = false;
-  std::vector<std::uint64_t> conflated_rows_;  // of a batch without that column
-  // As of the last event that says it.
+  std::vector<std::uint64_t> conflated_rows_;  // for a batch without that column
+  // As of the last session or reset event.
   std::shared_ptr<const Schema> schema_;
   bool is_introduced_ = false;
-  // Of the last batch of records.
+  // The sequences of the last batch of records.
   Sequence first_ = kNoSequence;
   Sequence last_ = kNoSequence;
 };
@@ -118,8 +119,9 @@ Errc Reads::read_one(std::span<std::byte> record, std::int64_t timeout_ns,
   return arm_or_read(record, row.result, sequence);
 }
 
-// From its return on the descriptor covers a call that found nothing: it is armed, or still readable.
-// A few records that come to nothing here, conflated or of other instruments, do not hold the call.
+// Returns whether the descriptor covers a call that found nothing: it is armed, or still readable.
+// Limits the attempts, so that conflated records and those of other instruments do not delay the
+// call.
 bool Reads::is_covered(Errc result, int attempt) {
   if (!has_fd_ || !gave_nothing(result)) return true;
   return arm() || result == Errc::kInterrupted || attempt == kArmAttemptsMax;
@@ -135,7 +137,7 @@ Errc Reads::arm_or_read(std::span<std::byte> record, Errc nothing, std::uint64_t
   return nothing;
 }
 
-// Rows that do not follow one another are in one batch where there is a column for their sequences.
+// Reads rows that are not consecutive into one batch only if there is a column for their sequences.
 Result<Batch> Reads::read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline) {
   const std::span<Sequence> sequences = out.sequences();
   if (!is_sparse_ || sequences.empty()) {
@@ -145,7 +147,8 @@ Result<Batch> Reads::read_once(const BatchOut& out, std::span<std::byte> rows, D
                 : conflated_->read(rows, sequences, out.conflated(conflated_rows_), deadline);
 }
 
-// A state's entries are larger than records: where there is room, one is no fewer rows.
+// Entries of a state are larger than records, so their batch may need memory beyond rows_max
+// records.
 Result<Batch> Reads::read_into(const BatchOut& out, Deadline deadline) {
   Result<Batch> batch = read_once(out, out.room(subscriber().record_bytes()), deadline);
   if (batch == Errc::kTooSmall) {
@@ -155,7 +158,7 @@ Result<Batch> Reads::read_into(const BatchOut& out, Deadline deadline) {
   return batch;
 }
 
-// As arm_or_read().
+// Like arm_or_read(), for a batch.
 Result<Batch> Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
   Result<Batch> batch = read_into(out, deadline_in(timeout_ns));
   for (int attempt = 1; !is_covered(batch.error(), attempt); ++attempt) {
@@ -272,7 +275,7 @@ lapwing_subscriber_info Reads::info() const {
 constexpr std::uint32_t kSubscriberFlags =
     LAPWING_SUBSCRIBER_END_AT_CLOSE | LAPWING_SUBSCRIBER_CONFLATE | LAPWING_SUBSCRIBER_OBSERVES;
 
-// What would be ignored is refused.
+// Refuses options that would be ignored.
 absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
   const auto refused = [](const char* field, std::uint64_t value, const char* why) {
     return make_error(Errc::kInvalidArgument,

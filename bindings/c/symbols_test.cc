@@ -1,4 +1,4 @@
-// Symbols by the C interface: by date, in both directions.
+// Tests symbols in the C interface: by date, in both directions.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ constexpr std::uint64_t kDayNs = 86'400'000'000'000;
 constexpr std::uint64_t kMay2024 = 19'844 * kDayNs;   // 2024-05-01
 constexpr std::uint64_t kJuly2024 = 19'905 * kDayNs;  // 2024-07-01
 
-// A bus whose feed says: ES is 7 until June 2024, 9 from then on; NQ is 8.
+// A bus whose metadata maps ES to 7 until June 2024 and then to 9, and NQ to 8.
 class SymbolBus {
  public:
   SymbolBus() {

@@ -51,7 +51,7 @@ absl::StatusOr<SourceId> add_end(WaitSet& set, End& opened, std::size_t bytes,
       opened.end);
 }
 
-// A timer's two times. `in_ns` 0 is now.
+// The two times of a timer. If `in_ns` is 0, it is ready now.
 struct TimerTimes {
   Deadline at;
   std::chrono::nanoseconds every;

@@ -1,4 +1,4 @@
-// Several sources in one thread, by the C interface.
+// Tests several sources in one thread, in the C interface.
 #include <poll.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ WaitSet open_set() {
   return WaitSet(set);
 }
 
-// The token that is ready, within that time; 0: none was.
+// Returns the token of the source that is ready within that time, or 0.
 std::uint64_t ready_token(const WaitSet& set, std::int64_t timeout_ns = kTenSeconds) {
   auto ready = sized<lapwing_ready>();
   const lapwing_result result = lapwing_wait_set_wait(set.get(), &ready, timeout_ns, nullptr);
@@ -103,7 +103,7 @@ TEST_CASE("a subscriber that conflates is ready once its interval is over") {
   REQUIRE(lapwing_publisher_publish(publishing, same_key, 2, sizeof same_key / 2, kTenSeconds,
                                     nullptr, nullptr) == LAPWING_OK);
   std::uint64_t record[2] = {};
-  while (record[1] != 11) {  // the first may be taken alone, if an interval ends between the two
+  while (record[1] != 11) {  // the first may be taken alone if an interval ends between the two
     auto ready = sized<lapwing_ready>();
     REQUIRE(lapwing_wait_set_wait(set.get(), &ready, kTenSeconds, nullptr) == LAPWING_OK);
     CHECK(ready.kind == LAPWING_SOURCE_CONFLATED);

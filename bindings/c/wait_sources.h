@@ -1,6 +1,6 @@
-// How handles are added to a wait set: each file that defines one adds it.
+// Adds handles to a wait set. Each function is in the file that defines the handle.
 //
-// Thread safety: as lapwing.h says.
+// Thread safety: see lapwing.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ lapwing_result add_to(WaitSet& set, lapwing_subscriber* subscriber, std::uint64_
 lapwing_result add_to(WaitSet& set, lapwing_listener* listener, std::uint64_t token,
                       std::uint64_t* source, lapwing_error* error);
 
-// The answer of an add.
+// Returns the result of an add function.
 lapwing_result put_source(const absl::StatusOr<SourceId>& added, std::uint64_t* source,
                           lapwing_error* error);
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the assembly, its tests, examples, driver and the rates of bench/languages in build/bindings/csharp with Mono.
-# Exit: 0 built, 77 the machine lacks what the last line says.
+# Uses Mono to build the assembly, its tests, examples and driver, and the rates of bench/languages in
+# build/bindings/csharp.
+# Exit: 0 built, 77 skipped: the last line names the missing requirement.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$here/../../build/bindings/csharp

@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// BatchKind says what a read has brought.
+// BatchKind is the kind of result of a read.
 type BatchKind uint32
 
 const (
@@ -15,37 +15,37 @@ const (
 	BatchEvent   BatchKind = C.LAPWING_BATCH_EVENT
 )
 
-// Batch is memory that is read into, again and again, and what the last read brought: rows of one
-// session, one size and one kind, or one event.
+// Batch is memory that reads reuse, and the result of the last read: rows of one session, one size and one
+// kind, or one event.
 type Batch struct {
 	Memory    []byte   // of the rows
-	Sequences []uint64 // where not nil, gets the sequence of each record, and limits the rows to its length
-	Conflated []uint64 // also optional: how many older records each row replaces
+	Sequences []uint64 // if not nil, receives the sequence of each record; its length limits the number of rows
+	Conflated []uint64 // optional in the same way: the number of older records that each row replaces
 
 	Kind     BatchKind
 	Count    int    // rows
-	RowBytes int    // of a record, or of an entry of the state; also after ErrTooSmall
+	RowBytes int    // of a record, or of an entry of the state; set even after ErrTooSmall
 	First    uint64 // sequence of row 0
-	IsSparse bool   // rows do not follow one another: only Sequences says which they are
+	IsSparse bool   // the sequences are not consecutive: only Sequences contains them
 
 	out   C.lw_batch
 	types *rowTypes // of the rows
 }
 
-// NewBatch is a batch with memory for that many bytes of rows, aligned for every record.
+// NewBatch returns a batch with memory for that many bytes of rows, aligned for every record.
 func NewBatch(bytes int) *Batch {
 	words := make([]uint64, (bytes+7)/8)
 	return &Batch{Memory: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), bytes)}
 }
 
-// Rows is the rows, end to end: Count times RowBytes. They stay until the batch is read into again.
+// Rows returns the rows, end to end: Count times RowBytes. They are valid until the next read into the batch.
 func (b *Batch) Rows() []byte { return b.Memory[:b.Count*b.RowBytes] }
 
-// Row is the row of that index.
+// Row returns the row with that index.
 func (b *Batch) Row(i int) []byte { return b.Rows()[i*b.RowBytes:][:b.RowBytes] }
 
-// Sequence is that of the record of that index; 0 where it is not known, which is of the entries of a
-// state, and of sparse rows without a column.
+// Sequence returns the sequence of the record with that index. It is unknown, 0, for entries of a state, and
+// for sparse rows without a column of sequences.
 func (b *Batch) Sequence(i int) uint64 {
 	switch {
 	case b.Kind != BatchRecords:
@@ -58,7 +58,7 @@ func (b *Batch) Sequence(i int) uint64 {
 	return b.First + uint64(i)
 }
 
-// Event is the event of a BatchEvent, else nil.
+// Event returns the event of a BatchEvent, and nil for other kinds.
 func (b *Batch) Event() *Event {
 	if b.Kind != BatchEvent {
 		return nil
@@ -81,7 +81,7 @@ func (b *Batch) rowsBytes() C.size_t    { return C.size_t(len(b.Memory)) }
 func (b *Batch) sequences() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Sequences)) }
 func (b *Batch) conflated() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Conflated)) }
 
-// take makes the result of C visible, also if C was not called: then there is nothing.
+// take copies the result from C. If the call failed, or C was not called, the batch is empty.
 func (b *Batch) take(err error) {
 	if err != nil {
 		b.out.kind, b.out.count, b.out.flags = C.LAPWING_BATCH_NOTHING, 0, 0
@@ -91,8 +91,8 @@ func (b *Batch) take(err error) {
 	b.IsSparse = b.out.flags&C.LAPWING_BATCH_SPARSE != 0
 }
 
-// holds is an error where the memory is too small for the rows that the last read has brought: it is not
-// that which was read into.
+// holds returns an error if the memory is too small for the rows of the last read. The program has then
+// replaced the memory after the read.
 func (b *Batch) holds() error {
 	count := int(b.out.count)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Side of a book.
+// Side is a side of a book.
 type Side byte
 
 const (
@@ -23,62 +23,62 @@ func (s Side) check() error {
 	return invalid("side is %q; it can be: Bid, Ask", s)
 }
 
-// BookKey names a book.
+// BookKey identifies a book.
 type BookKey struct {
 	InstrumentID uint32
 	PublisherID  uint16
 	_            uint16
 }
 
-// Level is a price with all its orders.
+// Level is a price level with all its orders.
 type Level struct {
 	Price  int64  // 1e-9; NoPrice: none
 	Size   uint64 // of all its orders
-	Orders uint32 // 0: a top, of which the number of orders is not known
+	Orders uint32 // 0: a top, whose number of orders is unknown
 	_      uint32
 }
 
-// Order is one that rests.
+// Order is a resting order.
 type Order struct {
 	OrderID uint64
 	Price   int64  // 1e-9
-	Place   uint64 // among equal prices the lower one is first
+	Place   uint64 // queue rank; among equal prices the lower one is first
 	TsRecv  uint64 // ns since 1970
-	Size    uint32 // what is left of it
+	Size    uint32 // the remaining size
 	Flags   uint32
 }
 
-// C fills these three in where they are: a size that differed would not compile.
+// C writes to these three structs in place. If a size differed, this would not compile.
 var (
 	_ [unsafe.Sizeof(BookKey{})]byte = [C.sizeof_lapwing_book_key]byte{}
 	_ [unsafe.Sizeof(Level{})]byte   = [C.sizeof_lapwing_level]byte{}
 	_ [unsafe.Sizeof(Order{})]byte   = [C.sizeof_lapwing_order]byte{}
 )
 
-// Book is one instrument of one publisher.
+// Book is the order book of one instrument of one publisher.
 type Book struct {
-	IsSettled   bool // false: within an event of the venue
-	IsStale     bool // its orders may differ from the venue's
-	HasTops     bool // the feed gives the best price of each side, and no orders
+	IsSettled   bool // false: inside an event of the venue
+	IsStale     bool // true: its orders may differ from the venue's
+	HasTops     bool // true: the feed contains the best price of each side, and no orders
 	Bid         Level
 	Ask         Level
 	BidLevels   uint64
 	AskLevels   uint64
 	Orders      uint64
 	Sequence    uint64 // of its last record; 0: none since a state was loaded
-	TsEvent     uint64 // likewise, ns since 1970; NoTime: none
+	TsEvent     uint64 // of the same record, ns since 1970; NoTime: none
 	TsRecv      uint64
 	LostThrough uint64 // the last sequence of the bus that was lost; 0: none
 }
 
 type booksHandle = handle[*C.lapwing_books]
 
-// Books is the order books of a bus of dbn.mbo.
+// Books maintains the order books of a bus of dbn.mbo.
 type Books struct {
 	booksHandle
 }
 
-// NewBooks is books in which nothing is yet.
+// NewBooks returns empty books.
 func NewBooks() (*Books, error) {
 	if err := load(); err != nil {
 		return nil, err
@@ -93,10 +93,10 @@ func NewBooks() (*Books, error) {
 	return b, nil
 }
 
-// Take takes the batches of one subscriber in their order, events too. ErrMisuse: the batch does not
-// follow the last one. ErrRecordSize: its rows are neither dbn.mbo nor of the fold `orders`.
-// ErrInvalidArgument: rows that replace others (Conflate), or memory that was replaced by a smaller one
-// after the read. Nothing is changed then.
+// Take takes the batches of one subscriber in order, including all events. An error changes nothing.
+// ErrMisuse: the batch does not follow the last one. ErrRecordSize: its rows are not of dbn.mbo or of the
+// fold `orders`. ErrInvalidArgument: rows that replace others (Conflate), or memory that was replaced by a
+// smaller one after the read.
 func (b *Books) Take(batch *Batch) error {
 	return b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
 		if err := batch.holds(); err != nil {
@@ -107,17 +107,17 @@ func (b *Books) Take(batch *Batch) error {
 	})
 }
 
-// BooksInfo is as of the last batch.
+// BooksInfo is the state of the books after the last batch.
 type BooksInfo struct {
-	IsSettled bool   // no book is within an event of the venue, and no state is being loaded
-	IsLoading bool   // a state is: the books are half of it
-	Sequence  uint64 // of the last record that is in them
+	IsSettled bool   // no book is inside an event of the venue, and no state is being loaded
+	IsLoading bool   // a state is being loaded: the books contain a part of it
+	Sequence  uint64 // of the newest record in the books
 	Books     uint64
 	Orders    uint64
 	Digest    uint64 // equal for equal books
 }
 
-// Inspect costs a sort of all orders, for the digest.
+// Inspect returns totals of all books. It sorts all orders to compute the digest.
 func (b *Books) Inspect() (BooksInfo, error) {
 	info := C.lapwing_books_info{struct_size: C.uint32_t(C.sizeof_lapwing_books_info)}
 	err := b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
@@ -136,7 +136,7 @@ func (b *Books) Inspect() (BooksInfo, error) {
 	}, nil
 }
 
-// Find is the book of that key. ErrNotFound: the instrument was not seen.
+// Find returns the book with that key. ErrNotFound: the instrument was not seen.
 func (b *Books) Find(key BookKey) (Book, error) {
 	book := C.lapwing_book{struct_size: C.uint32_t(C.sizeof_lapwing_book)}
 	err := b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
@@ -163,8 +163,8 @@ func (b *Books) Find(key BookKey) (Book, error) {
 
 func (k BookKey) c() C.lapwing_book_key { return *(*C.lapwing_book_key)(unsafe.Pointer(&k)) }
 
-// List is the keys of all books, by publisher, then by instrument. It uses the memory of keys where that
-// is enough.
+// List returns the keys of all books, by publisher, then by instrument. It reuses the memory of keys if that
+// is large enough.
 func (b *Books) List(keys []BookKey) ([]BookKey, error) {
 	return all(keys, func(at *BookKey, max C.size_t, count *C.size_t) error {
 		return b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
@@ -173,8 +173,8 @@ func (b *Books) List(keys []BookKey) ([]BookKey, error) {
 	})
 }
 
-// Levels returns the levels of a side from the index `from` on; 0 is the best. It returns as many as fit
-// into the capacity of levels, whose memory it uses.
+// Levels returns the levels of a side from the index `from` on; 0 is the best. It reuses the memory of levels,
+// and returns as many as fit into its capacity.
 func (b *Books) Levels(key BookKey, side Side, from int, levels []Level) ([]Level, error) {
 	if err := cmp.Or(side.check(), notNegative("from", from)); err != nil {
 		return levels[:0], err
@@ -188,8 +188,8 @@ func (b *Books) Levels(key BookKey, side Side, from int, levels []Level) ([]Leve
 	return levels[:count], err
 }
 
-// Orders is the orders of the level of that index, the first in the queue first. It uses the memory of
-// orders where that is enough. ErrNotFound: no such level.
+// Orders returns the orders of the level with that index in queue order. It reuses the memory of orders if
+// that is large enough. ErrNotFound: no such level.
 func (b *Books) Orders(key BookKey, side Side, level int, orders []Order) ([]Order, error) {
 	if err := cmp.Or(side.check(), notNegative("level", level)); err != nil {
 		return orders[:0], err
@@ -202,7 +202,7 @@ func (b *Books) Orders(key BookKey, side Side, level int, orders []Order) ([]Ord
 	})
 }
 
-// all repeats a call with more memory as long as there is more than fits.
+// all repeats a call with more memory until the whole list fits.
 func all[T any](list []T, read func(at *T, max C.size_t, count *C.size_t) error) ([]T, error) {
 	for {
 		var count C.size_t

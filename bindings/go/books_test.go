@@ -13,7 +13,7 @@ func add(id uint64, side lapwing.Side, price int64, size uint32) mbo {
 		Size: size, Flags: lastOfEvent, Action: 'A', Side: uint8(side)}
 }
 
-// bookedBus is a closed bus with a book of three bids at two prices, and an ask.
+// bookedBus returns a closed bus with a book of three bids at two prices, and an ask.
 func bookedBus(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -47,7 +47,7 @@ func TestBooksHaveLevelsAndOrdersInTheirPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b.Kind == lapwing.BatchRecords {
-			wantCode(t, books.Take(b), lapwing.ErrMisuse) // the same again
+			wantCode(t, books.Take(b), lapwing.ErrMisuse) // the same batch again
 		}
 	}
 

@@ -1,6 +1,6 @@
-// The C interface as Go calls it. cgo does not let Go pass a struct that holds Go pointers, so the
-// calls that take one are here with its members as arguments. Rows are uint8_t and not void: cgo
-// then knows at compile time that they hold no pointers.
+// Variants of C functions for Go. Through cgo, Go cannot pass a struct that contains Go pointers,
+// so these functions take the members of such structs as arguments. Rows are uint8_t and not void,
+// which shows cgo at compile time that they contain no pointers.
 #pragma once
 
 #include <lapwing.h>
@@ -21,7 +21,7 @@ typedef struct lw_batch {
   lapwing_event event;
 } lw_batch;
 
-// Where the rows of a batch go; see lapwing_batch.
+// The memory for the rows of a batch; see lapwing_batch.
 typedef struct lw_memory {
   uint8_t* rows;
   size_t rows_bytes;

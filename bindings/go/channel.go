@@ -15,27 +15,27 @@ import (
 	"unsafe"
 )
 
-// Message is what a channel carries.
+// Message is a message of a channel.
 type Message struct {
-	Type    uint32 // the sender's to choose
+	Type    uint32 // chosen by the sender
 	Payload []byte
 }
 
-// ChannelOptions are of what this side sends; a consumer ignores sizes. A zero field has its default; see
-// "Options" in the package documentation.
+// ChannelOptions are options for the messages that this side sends; a consumer ignores sizes. A zero field
+// has its default; see "Options" in the package documentation.
 type ChannelOptions struct {
 	Name            string        // shown by `lapwing info`; "": none
 	Capacity        uint64        // bytes, a power of two; 0: 1 MiB
 	MessageBytesMax uint32        // 0: 64 KiB
-	CallWindow      uint32        // calls, and one-way messages, taken unanswered; 0: 64
+	CallWindow      uint32        // accepted unanswered calls, and untaken one-way messages; 0: 64
 	Wait            WaitStrategy  // how to wait; 0: WaitBackoff
-	Retry           time.Duration // how long a connect retries until a process listens, or Forever; 0: it tries once
-	NUMANode        *uint32       // allocate this side's memory there, or fail; nil: anywhere
+	Retry           time.Duration // how long a connect retries while no process listens, or Forever; 0: it tries once
+	NUMANode        *uint32       // allocate this side's memory on that node, or fail; nil: anywhere
 	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
-	Aligned         bool          // payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56 to 8
-	HugePages       bool          // or fail
-	NoMembarrier    bool          // a fence for each message instead of a system call
-	LateReplies     bool          // replies after their call's end are delivered, marked late
+	Aligned         bool          // align payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8
+	HugePages       bool          // back the memory by huge pages, or fail
+	NoMembarrier    bool          // use a fence for each message instead of a system call
+	LateReplies     bool          // deliver replies after their call's end, marked late
 }
 
 func (o *ChannelOptions) c(a *arena) C.lapwing_channel_options {
@@ -72,7 +72,7 @@ func (o *ChannelOptions) withoutName() (c C.lapwing_channel_options) {
 
 // ConnectProducer connects to a path where a consumer listens. ErrNoBus: nothing is at the path.
 // ErrPeerGone: no process listens. When ctx is canceled, the attempt continues in a goroutine until it times
-// out, after some seconds at most; the other side then sees a peer that has gone.
+// out, after some seconds at most. The other side may then see a peer that disconnects.
 func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
 	return newEnd[Producer](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))
 }
@@ -101,7 +101,7 @@ func connect(ctx context.Context, path string, role C.uint32_t, options ChannelO
 		func(c *C.lapwing_channel) { C.lapwing_channel_destroy(&c) })
 }
 
-// channel is what the three kinds of end have in common.
+// channel is the common part of the three kinds of end.
 type channel struct {
 	handle[*C.lapwing_channel]
 }
@@ -112,7 +112,7 @@ func (c *channel) adopt(made *C.lapwing_channel, what string) {
 		func(c *C.lapwing_channel) { C.lapwing_channel_destroy(&c) })
 }
 
-// newEnd is the Go handle of an end, Producer, Consumer or Duplex.
+// newEnd returns the Go handle of an end: a Producer, Consumer or Duplex.
 func newEnd[End any, P interface {
 	*End
 	open(*C.lapwing_channel)
@@ -125,7 +125,7 @@ func newEnd[End any, P interface {
 	return end, nil
 }
 
-// ChannelRole is which end of a channel a handle is.
+// ChannelRole is the role of this side of a channel.
 type ChannelRole uint32
 
 const (
@@ -138,22 +138,22 @@ func (r ChannelRole) String() string { return nameOf(int(r), channelRoles) }
 
 var channelRoles = []string{ChannelProducer: "producer", ChannelConsumer: "consumer", ChannelDuplex: "duplex"}
 
-// ChannelInfo is as of the call.
+// ChannelInfo is the state of a channel at the time of the call.
 type ChannelInfo struct {
 	Role            ChannelRole
 	ConnectionID    ID     // the same on both sides
-	MessageBytesMax uint64 // of a consumer what can come, else what can be sent
+	MessageBytesMax uint64 // for a consumer, of messages that arrive; otherwise, of those that are sent
 	Sent            uint64
 	Received        uint64 // and released
-	Released        uint64 // of those sent, by the other side, as it says
+	Released        uint64 // sent messages that the other side reports as released
 	FullWaits       uint64
 	EmptyWaits      uint64
 	Sleeps          uint64
-	Wakes           uint64 // of the other side: a system call each
+	Wakes           uint64 // wake-ups of the other side; each is a system call
 	LateReplies     uint64
 }
 
-// Inspect waits for nothing.
+// Inspect returns the state of the channel. It never waits.
 func (c *channel) Inspect() (ChannelInfo, error) {
 	info := C.lapwing_channel_info{struct_size: C.uint32_t(C.sizeof_lapwing_channel_info)}
 	err := c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
@@ -177,16 +177,16 @@ func (c *channel) Inspect() (ChannelInfo, error) {
 	}, nil
 }
 
-// Shutdown ends the channel: the other side learns it at once, and what was borrowed stays valid until
-// Close, which does the same and gives the memory back. It may be called again.
+// Shutdown ends the channel and notifies the other side at once. Borrowed memory stays valid until Close, which
+// does the same and frees the memory. Shutdown is idempotent.
 func (c *channel) Shutdown() error {
 	return c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_channel_close(c, e)
 	})
 }
 
-// FD is a descriptor for an event loop, not to be closed; see Arm. ErrClosed, with -1: the channel was
-// shut down.
+// FD returns a descriptor for an event loop; see Arm. Do not close it. After Shutdown it returns -1 and
+// ErrClosed.
 func (c *channel) FD() (int, error) {
 	fd := C.int32_t(-1)
 	err := c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
@@ -203,12 +203,12 @@ func (c *channel) arm(bytes int) (bool, error) {
 	return armed != 0, err
 }
 
-// sender is an end that sends messages without an answer.
+// sender is an end that can send one-way messages.
 type sender struct {
 	channel
 }
 
-// Send copies a message into the channel, and waits for room as long as ctx lets it.
+// Send copies a message into the channel. It waits for room until ctx is done.
 func (s *sender) Send(ctx context.Context, message Message) error {
 	return s.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lw_channel_send(c, (*C.uint8_t)(unsafe.SliceData(message.Payload)),
@@ -216,7 +216,7 @@ func (s *sender) Send(ctx context.Context, message Message) error {
 	})
 }
 
-// SendBatch copies messages into the channel, in order. sent is how many were, also on failure.
+// SendBatch copies messages into the channel, in order. sent is the number that were sent, even on failure.
 func (s *sender) SendBatch(ctx context.Context, messages []Message) (sent int, err error) {
 	if len(messages) == 0 {
 		return 0, nil
@@ -241,7 +241,7 @@ func (s *sender) SendBatch(ctx context.Context, messages []Message) (sent int, e
 	return sent, err
 }
 
-// copyPayload copies a payload from shared memory into memory that may be there already.
+// copyPayload copies a payload from shared memory. It reuses memory if that is large enough.
 func copyPayload(memory []byte, payload unsafe.Pointer, bytes C.size_t) []byte {
 	if payload == nil {
 		return memory[:0]

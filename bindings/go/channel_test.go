@@ -24,7 +24,7 @@ func listen(t *testing.T) (*lapwing.Listener, string) {
 	return l, path
 }
 
-// connected is a producer and its consumer.
+// connected returns a producer and its consumer.
 func connected(t *testing.T, options lapwing.ChannelOptions) (*lapwing.Producer, *lapwing.Consumer) {
 	t.Helper()
 	listener, path := listen(t)
@@ -49,7 +49,7 @@ func connected(t *testing.T, options lapwing.ChannelOptions) (*lapwing.Producer,
 	return p, c.Consumer
 }
 
-// duplexes is a client and its server.
+// duplexes returns a client and its server.
 func duplexes(t *testing.T) (client, server *lapwing.Duplex) {
 	t.Helper()
 	listener, path := listen(t)
@@ -226,7 +226,8 @@ func TestAMessageWithAViewIsNotReleased(t *testing.T) {
 	}
 }
 
-// serveSquares answers calls until the client has gone; a call of type 9 by an error, one of 8 never.
+// serveSquares answers calls until the client disconnects. It answers calls of type 9 with an error, and never
+// answers calls of type 8.
 func serveSquares(ctx context.Context, server *lapwing.Duplex) error {
 	var request lapwing.Request
 	for {
@@ -369,7 +370,7 @@ func TestConnectingEndsInTheWayItFails(t *testing.T) {
 	_, err := lapwing.ConnectProducer(within(t), t.TempDir()+"/none", lapwing.ChannelOptions{})
 	wantCode(t, err, lapwing.ErrNoBus)
 
-	_, path := listen(t) // and nobody accepts
+	_, path := listen(t) // without a call of accept
 	short, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	_, err = lapwing.ConnectProducer(short, path, lapwing.ChannelOptions{})

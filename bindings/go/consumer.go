@@ -15,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// Consumer is the end of a channel that receives.
+// Consumer is the receiving end of a channel.
 type Consumer struct {
 	channel
 	peeked []C.lapwing_message
@@ -24,9 +24,9 @@ type Consumer struct {
 
 func (c *Consumer) open(made *C.lapwing_channel) { c.adopt(made, "Consumer") }
 
-// Receive copies the next message into *message, whose payload's memory it uses again, and releases it.
+// Receive copies the next message into *message and releases it. It reuses the memory of the payload.
 func (c *Consumer) Receive(ctx context.Context, message *Message) error {
-	if err := c.views.refuse(1); err != nil { // before the peek, which would forget the last one
+	if err := c.views.refuse(1); err != nil { // before the peek, which would discard the last one
 		return err
 	}
 	return c.peek(ctx, 1, func(end *C.lapwing_channel, found []C.lapwing_message, e *C.lapwing_error) C.lapwing_result {
@@ -38,8 +38,8 @@ func (c *Consumer) Receive(ctx context.Context, message *Message) error {
 	})
 }
 
-// Peek copies messages, as many as are there and fit, from the first that is not released on, and
-// returns how many. It uses the memory of their payloads again.
+// Peek copies as many messages as are available and fit, beginning with the first one that is not released. It
+// returns their number, and reuses the memory of their payloads.
 func (c *Consumer) Peek(ctx context.Context, messages []Message) (int, error) {
 	count := 0
 	err := c.peek(ctx, len(messages), func(_ *C.lapwing_channel, found []C.lapwing_message, _ *C.lapwing_error) C.lapwing_result {
@@ -52,9 +52,9 @@ func (c *Consumer) Peek(ctx context.Context, messages []Message) (int, error) {
 	return count, err
 }
 
-// UnsafePeek is Peek without the copies: the payloads lie in the producer's memory. The producer may
-// change them meanwhile, so what must be checked is copied first. A write to one kills the program.
-// Each needs a Done: until then Release and Close refuse with ErrMisuse.
+// UnsafePeek is like Peek, but without copies: the payloads are in the producer's memory. The producer may
+// change them at any time, so copy a payload before you validate it. A write to a payload crashes the program.
+// Call Done for each message. Until then, Release and Close return ErrMisuse.
 func (c *Consumer) UnsafePeek(ctx context.Context, messages []UnsafeMessage) (int, error) {
 	count := 0
 	err := c.peek(ctx, len(messages), func(_ *C.lapwing_channel, found []C.lapwing_message, _ *C.lapwing_error) C.lapwing_result {
@@ -67,7 +67,7 @@ func (c *Consumer) UnsafePeek(ctx context.Context, messages []UnsafeMessage) (in
 	return count, err
 }
 
-// Release gives back the first count messages of the last peek. ErrMisuse: there were fewer, or one has
+// Release releases the first count messages of the last peek. ErrMisuse: there were fewer, or one of them has
 // a view that is not done.
 func (c *Consumer) Release(count int) error {
 	return c.call(func(end *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
@@ -78,20 +78,20 @@ func (c *Consumer) Release(count int) error {
 	})
 }
 
-// Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when
-// that may have changed. The request is valid until the next call. false: try at once.
+// Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when that
+// may have changed. false: try at once. The result is valid until the next call.
 func (c *Consumer) Arm() (bool, error) { return c.arm(0) }
 
-// Close is as that of every handle, but for views that are not done: then it refuses with ErrMisuse.
+// Close closes the handle. If a view is not done, it returns ErrMisuse and the handle stays open.
 func (c *Consumer) Close() error {
 	refuse := func() error { return c.views.refuse(-1) }
-	if err := refuse(); err != nil { // before the wait under way is ended
+	if err := refuse(); err != nil { // before Close ends the wait under way
 		return err
 	}
-	return c.closeUnless(refuse) // a peek that was under way may have made one
+	return c.closeUnless(refuse) // a peek that was under way may have created a view
 }
 
-// peek has use called with what C has lent, during the call, so that no other one takes it away.
+// peek calls use with the borrowed messages during the call, so that no other call can release them meanwhile.
 func (c *Consumer) peek(ctx context.Context, max int,
 	use func(*C.lapwing_channel, []C.lapwing_message, *C.lapwing_error) C.lapwing_result) error {
 	return c.wait(ctx, func(end *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -120,14 +120,14 @@ func (m *Message) copy(found *C.lapwing_message) {
 	m.Payload = copyPayload(m.Payload, found.payload, found.bytes)
 }
 
-// UnsafeMessage is a message where it is. It may be copied; one Done ends all copies.
+// UnsafeMessage is a message in place. It may be copied; one Done ends all copies.
 type UnsafeMessage struct {
 	Type    uint32
 	Payload []byte
 	view    *view
 }
 
-// Done ends the view; the payload must not be used after. It may be called again.
+// Done ends the view. Do not use the payload afterwards. Done is idempotent.
 func (m *UnsafeMessage) Done() {
 	m.Payload = nil
 	if m.view != nil {
@@ -135,7 +135,7 @@ func (m *UnsafeMessage) Done() {
 	}
 }
 
-// views counts, for each message that is not released, the views that are not done.
+// views counts the views that are not done, for each message that is not released.
 type views struct {
 	mu    sync.Mutex
 	first uint64 // number of the first message that is not released, from 0
@@ -170,7 +170,7 @@ func (w *view) done() {
 	})
 }
 
-// refuse is an error if one of the first count messages has a view; -1: if any has.
+// refuse returns an error if one of the first count messages has a view. A count of -1 means all messages.
 func (v *views) refuse(count int) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

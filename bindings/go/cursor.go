@@ -7,13 +7,13 @@ import "context"
 
 type cursorHandle = handle[*C.lapwing_cursor]
 
-// Cursor is a file in which a program keeps the position up to which it has processed a bus.
+// Cursor is a file that stores the position up to which a program has processed a bus.
 type Cursor struct {
 	cursorHandle
 }
 
-// Commit is what a cursor keeps: everything up to the position is processed. The two numbers say where
-// the program's own output ended then: the length and the number of a file, or 0.
+// Commit is the content of a cursor: everything up to the position is processed. The two numbers are the end
+// of the program's own output at that position: a length and the number of a file, or 0.
 type Commit struct {
 	Position    Position
 	OutputBytes uint64
@@ -22,11 +22,11 @@ type Commit struct {
 
 // CursorOptions are the options of OpenCursor. A zero field has its default.
 type CursorOptions struct {
-	Durable bool // no power cut takes a commit back; costs a sync
+	Durable bool // no power cut reverts a commit; each costs a sync
 }
 
-// OpenCursor takes the lock of the file, for which it waits as long as ctx lets it (ErrInUse), and
-// reads the file. It makes one where there is none.
+// OpenCursor takes the lock of the file and reads the file. It waits for the lock until ctx is done (ErrInUse),
+// and creates the file if it is missing.
 func OpenCursor(ctx context.Context, path string, options CursorOptions) (*Cursor, error) {
 	var a arena
 	defer a.free()
@@ -46,7 +46,7 @@ func OpenCursor(ctx context.Context, path string, options CursorOptions) (*Curso
 	return c, nil
 }
 
-// Last is the last commit. ErrNotFound: nothing was committed yet.
+// Last returns the last commit. ErrNotFound: nothing was committed yet.
 func (c *Cursor) Last() (Commit, error) {
 	var position C.lapwing_position
 	var bytes, file C.uint64_t
@@ -56,7 +56,7 @@ func (c *Cursor) Last() (Commit, error) {
 	return Commit{goPosition(&position), uint64(bytes), uint64(file)}, err
 }
 
-// Commit writes one. A position with sequence 0 changes nothing.
+// Commit stores a commit. A position with sequence 0 changes nothing.
 func (c *Cursor) Commit(commit Commit) error {
 	position := commit.Position.c()
 	return c.call(func(c *C.lapwing_cursor, e *C.lapwing_error) C.lapwing_result {

@@ -27,8 +27,8 @@ func (d *Duplex) open(c *C.lapwing_channel) { d.adopt(c, "Duplex") }
 
 // Request is a call of the other side, or a one-way message.
 type Request struct {
-	Call    uint64 // what Reply answers; 0: one-way, no answer is waited for
-	Message        // in Go memory, which the next Next uses again
+	Call    uint64 // pass it to Reply; 0: one-way, no reply is expected
+	Message        // in Go memory, which the next Next reuses
 }
 
 // Reply is the end of a call.
@@ -36,11 +36,11 @@ type Reply struct {
 	Call    uint64 // 0: no call has ended
 	IsLate  bool   // the call had ended already
 	IsError bool   // the payload is an error's text, Code its number
-	Code    uint32 // the server's to choose
-	Message        // in Go memory, which the next Finish into this Reply uses again
+	Code    uint32 // chosen by the server
+	Message        // in Go memory, which the next Finish into this Reply reuses
 }
 
-// Err is what the server answered instead of a reply: a *CallError, or nil.
+// Err returns the server's error as a *CallError, or nil if the server replied.
 func (r *Reply) Err() error {
 	if !r.IsError {
 		return nil
@@ -48,9 +48,9 @@ func (r *Reply) Err() error {
 	return &CallError{Code: r.Code, Text: string(r.Payload)}
 }
 
-// CallError is an error that the other side's program answered a call with.
+// CallError is an error with which the other side's program answered a call.
 type CallError struct {
-	Code uint32 // the server's to choose
+	Code uint32 // chosen by the server
 	Text string
 }
 
@@ -58,8 +58,8 @@ func (e *CallError) Error() string {
 	return fmt.Sprintf("the call was answered with error %d: %s", e.Code, e.Text)
 }
 
-// Call sends a request and waits for its reply, until ctx ends; then the call is canceled. An error that
-// the other side answered is a *CallError.
+// Call sends a request and waits for its reply. When ctx is done, the call is canceled. If the other side
+// answers with an error, the error is a *CallError.
 func (d *Duplex) Call(ctx context.Context, request Message) (Message, error) {
 	call, err := d.Start(ctx, request)
 	if err != nil {
@@ -67,13 +67,13 @@ func (d *Duplex) Call(ctx context.Context, request Message) (Message, error) {
 	}
 	var reply Reply
 	if err := d.Finish(ctx, call, &reply); err != nil {
-		_ = d.Cancel(call) // misuse where the call has ended; else it would stay under way
+		_ = d.Cancel(call) // otherwise the call would stay under way; misuse if it has ended
 		return Message{}, err
 	}
 	return reply.Message, reply.Err()
 }
 
-// Start sends a request, whose reply must arrive by the deadline of ctx. The number names the call.
+// Start sends a request. The reply must arrive by the deadline of ctx. The number identifies the call.
 func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err error) {
 	var started C.uint64_t
 	err = d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -83,8 +83,8 @@ func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err e
 	return uint64(started), err
 }
 
-// Finish waits for the end of that call until the deadline that its Start had, or until ctx ends, which
-// leaves the call under way. It returns nil if the other side answered with an error: see Reply.Err.
+// Finish waits until that call ends, at most until the deadline of its Start. If ctx is done first, the call
+// stays under way. Finish returns nil if the other side answered with an error: see Reply.Err.
 // ErrMisuse: there is no such call. ErrInvalidArgument: ctx is NoWait. To poll, use FinishAny.
 func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
 	if ctx == NoWait {
@@ -95,7 +95,7 @@ func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
 	})
 }
 
-// FinishAny waits for the next call to end, or for a late reply. reply.Call names it, also if the call
+// FinishAny waits for the next call that ends, or a late reply. reply.Call identifies it, even if the call
 // ended with an error. ErrMisuse: no call is under way.
 func (d *Duplex) FinishAny(ctx context.Context, reply *Reply) error {
 	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -126,13 +126,13 @@ func (d *Duplex) Reply(ctx context.Context, call uint64, reply Message) error {
 	return d.reply(ctx, call, false, 0, reply)
 }
 
-// ReplyError answers a call with an error. The number is the server's to choose.
+// ReplyError answers a call with an error. The server chooses the number.
 func (d *Duplex) ReplyError(ctx context.Context, call uint64, code uint32, text string) error {
 	return d.reply(ctx, call, true, code, Message{Payload: []byte(text)})
 }
 
-// Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when
-// that may have changed. The request is valid until the next call. false: try at once.
+// Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when that
+// may have changed. false: try at once. The result is valid until the next call.
 func (d *Duplex) Arm() (bool, error) { return d.arm(0) }
 
 func (d *Duplex) reply(ctx context.Context, call uint64, isError bool, code uint32, m Message) error {
@@ -142,7 +142,7 @@ func (d *Duplex) reply(ctx context.Context, call uint64, isError bool, code uint
 	})
 }
 
-// receive copies what C has lent in d.found, during the call.
+// receive copies the borrowed reply in d.found during the call.
 func (d *Duplex) receive(ctx context.Context, reply *Reply,
 	f func(*C.lapwing_channel, C.int64_t, *C.lapwing_error) C.lapwing_result) error {
 	return d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -155,7 +155,7 @@ func (d *Duplex) receive(ctx context.Context, reply *Reply,
 	})
 }
 
-// take copies what a call has lent. It empties the message if the call failed.
+// take copies a borrowed message. If the call failed, it clears the message.
 func (m *Message) take(result C.lapwing_result, found *C.lapwing_message) {
 	m.Type, m.Payload = 0, m.Payload[:0]
 	if result == C.LAPWING_OK {

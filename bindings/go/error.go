@@ -19,13 +19,13 @@ type Code int32
 const (
 	ErrInvalidArgument Code = C.LAPWING_ERROR_INVALID_ARGUMENT   // the arguments contradict each other or a stated limit
 	ErrNoBus           Code = C.LAPWING_ERROR_NO_BUS             // no bus at this directory, no such channel
-	ErrInUse           Code = C.LAPWING_ERROR_IN_USE             // another process holds this bus, journal, path or cursor
-	ErrNotPermitted    Code = C.LAPWING_ERROR_NOT_PERMITTED      // the kernel or an ownership check said no
+	ErrInUse           Code = C.LAPWING_ERROR_IN_USE             // another process uses this bus, journal, path or cursor
+	ErrNotPermitted    Code = C.LAPWING_ERROR_NOT_PERMITTED      // refused by the kernel or by an ownership check
 	ErrNoSpace         Code = C.LAPWING_ERROR_NO_SPACE           // the disk or the tmpfs is full
 	ErrSystem          Code = C.LAPWING_ERROR_SYSTEM             // any other failed system call: Error.Errno
-	ErrDamaged         Code = C.LAPWING_ERROR_DAMAGED            // durable bytes are not what was written
-	ErrABIMismatch     Code = C.LAPWING_ERROR_ABI_MISMATCH       // the other side, or the library, is of another version
-	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // the path contains something of another kind
+	ErrDamaged         Code = C.LAPWING_ERROR_DAMAGED            // durable bytes differ from those that were written
+	ErrABIMismatch     Code = C.LAPWING_ERROR_ABI_MISMATCH       // the other side, or the library, has another ABI version
+	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // the path is a file or directory of another kind
 	ErrJournalFailed   Code = C.LAPWING_ERROR_JOURNAL_FAILED     // the journal's first failed write or sync
 	ErrNoJournal       Code = C.LAPWING_ERROR_NO_JOURNAL         // this bus keeps no journal
 	ErrPruned          Code = C.LAPWING_ERROR_PRUNED             // the journal no longer keeps that sequence
@@ -33,30 +33,30 @@ const (
 	ErrPublisherGone   Code = C.LAPWING_ERROR_PUBLISHER_GONE     // the publisher ended without closing
 	ErrRefused         Code = C.LAPWING_ERROR_REFUSED            // the other side refused the connection
 	ErrProtocol        Code = C.LAPWING_ERROR_PROTOCOL           // the other side violates the protocol
-	ErrBadInput        Code = C.LAPWING_ERROR_BAD_INPUT          // bytes are not what their format says
+	ErrBadInput        Code = C.LAPWING_ERROR_BAD_INPUT          // bytes violate their format
 	ErrRecordSize      Code = C.LAPWING_ERROR_RECORD_SIZE        // records of this size or type do not fit this bus
-	ErrPathTooLong     Code = C.LAPWING_ERROR_PATH_TOO_LONG      // a path exceeds what a socket or a frame can carry
+	ErrPathTooLong     Code = C.LAPWING_ERROR_PATH_TOO_LONG      // a path is too long for a socket or a frame
 	ErrClosed          Code = C.LAPWING_ERROR_CLOSED             // closed cleanly
-	ErrReset           Code = C.LAPWING_ERROR_RESET              // a stored position is of a discarded journal
-	ErrUnsupported     Code = C.LAPWING_ERROR_UNSUPPORTED        // this kernel, container or file system cannot do it
+	ErrReset           Code = C.LAPWING_ERROR_RESET              // a stored position belongs to a discarded journal
+	ErrUnsupported     Code = C.LAPWING_ERROR_UNSUPPORTED        // not supported by this kernel, container or file system
 	ErrLimit           Code = C.LAPWING_ERROR_LIMIT              // a named limit is exhausted
 	ErrNotFound        Code = C.LAPWING_ERROR_NOT_FOUND          // a file, schema or sequence does not exist
-	ErrStoppedAtGap    Code = C.LAPWING_ERROR_STOPPED_AT_GAP     // there was a gap, and the policy was to end at one
+	ErrStoppedAtGap    Code = C.LAPWING_ERROR_STOPPED_AT_GAP     // there was a gap, and the policy is to stop at one
 	ErrPeerGone        Code = C.LAPWING_ERROR_PEER_GONE          // a channel's other side has ended
-	ErrCorrupt         Code = C.LAPWING_ERROR_CORRUPT            // a channel's other side wrote what is not allowed
-	ErrWouldBlock      Code = C.LAPWING_ERROR_WOULD_BLOCK        // nothing is there now, and the call was not to wait
-	ErrMisuse          Code = C.LAPWING_ERROR_MISUSE             // the call cannot be right; it had no effect
+	ErrCorrupt         Code = C.LAPWING_ERROR_CORRUPT            // a channel's other side wrote data that is not allowed
+	ErrWouldBlock      Code = C.LAPWING_ERROR_WOULD_BLOCK        // nothing is available, and the call does not wait
+	ErrMisuse          Code = C.LAPWING_ERROR_MISUSE             // invalid use of a call, which had no effect
 	ErrInterrupted     Code = C.LAPWING_ERROR_INTERRUPTED        // Interrupt, or a canceled context, ended the wait
-	ErrTooSmall        Code = C.LAPWING_ERROR_TOO_SMALL          // the caller's memory holds no row or message; none was taken
+	ErrTooSmall        Code = C.LAPWING_ERROR_TOO_SMALL          // too little memory for a row or message; none was taken
 	ErrNoMemory        Code = C.LAPWING_ERROR_NO_MEMORY          // memory is exhausted
 	ErrForked          Code = C.LAPWING_ERROR_FORKED             // the handle belongs to the parent of this forked process
-	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event precedes the next record: read it
-	ErrNoAnswer        Code = C.LAPWING_ERROR_NO_ANSWER          // the publisher did not answer a join: the end of the subscriber
+	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event comes before the next record: read it
+	ErrNoAnswer        Code = C.LAPWING_ERROR_NO_ANSWER          // the publisher did not answer a join; the subscriber has ended
 )
 
-// String is the name, "timed-out"; "unknown" for an unknown number.
+// String returns the name, such as "timed-out". It returns "unknown" for an unknown number.
 func (c Code) String() string {
-	if load() != nil { // the names are in the library; these two say why it is not there
+	if load() != nil { // the library contains the names; these two are the errors of a failed load
 		return nameOf(int(c), []string{ErrNotFound: "not-found", ErrABIMismatch: "abi-mismatch"})
 	}
 	return C.GoString(C.lapwing_error_name(C.lapwing_result(c)))
@@ -64,8 +64,8 @@ func (c Code) String() string {
 
 func (c Code) Error() string { return "lapwing: " + c.String() }
 
-// Error is what every call of this package fails with. errors.Is compares it with a Code, with its
-// Errno, and with what caused it: the error of a context, or os.ErrClosed for a closed handle.
+// Error is the error type of every call of this package. errors.Is compares it with a Code, with its Errno, and
+// with its cause: the error of a context, or os.ErrClosed for a closed handle.
 type Error struct {
 	Code    Code
 	Errno   syscall.Errno // of the system call that failed; 0: none did
@@ -85,7 +85,7 @@ func (e *Error) Is(target error) bool {
 	return ok && code == e.Code
 }
 
-// As sets a *Code to the number of the error, for errors.As.
+// As implements errors.As: it sets a *Code to the number of the error.
 func (e *Error) As(target any) bool {
 	code, ok := target.(*Code)
 	if ok {
@@ -105,14 +105,14 @@ func (e *Error) Unwrap() []error {
 	return causes
 }
 
-// CodeOf is the number of an error of this package: 0 of nil and of any other error.
+// CodeOf returns the number of an error of this package, and 0 for nil and any other error.
 func CodeOf(err error) Code {
 	var code Code
 	errors.As(err, &code)
 	return code
 }
 
-// These come again and again in a program that polls, and are not made anew each time.
+// These errors are frequent in a program that polls, so they are allocated only once.
 var (
 	errWouldBlock = &Error{Code: ErrWouldBlock, Message: "nothing is there now, and the call was not to wait"}
 	errEventDue   = &Error{Code: ErrEventDue, Message: "an event precedes the next record; read it"}
@@ -122,7 +122,7 @@ func noError() C.lapwing_error {
 	return C.lapwing_error{struct_size: C.uint32_t(C.sizeof_lapwing_error)}
 }
 
-// failure is what a call of C has answered; nil for ok.
+// failure returns the error of a C call; nil for ok.
 func failure(result C.lapwing_result, e *C.lapwing_error) error {
 	switch Code(result) {
 	case C.LAPWING_OK:
@@ -151,7 +151,7 @@ func closedHandle(what string) error {
 	return &Error{Code: ErrMisuse, Message: "this " + what + " is closed; open another one", cause: os.ErrClosed}
 }
 
-// ended is the error of a wait that the context ended.
+// ended returns the error of a wait that the context ended.
 func ended(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &Error{Code: ErrTimedOut, Message: "the context's deadline passed", cause: ctx.Err()}
@@ -163,7 +163,7 @@ func ended(ctx context.Context) error {
 	return &Error{Code: ErrInterrupted, Message: "the context was canceled", cause: cause}
 }
 
-// refuse makes Go's own error one of C's, within a call.
+// refuse converts an error of this package to one of C, within a call.
 func refuse(e *C.lapwing_error, err error) C.lapwing_result {
 	var made *Error
 	errors.As(err, &made)
@@ -173,7 +173,7 @@ func refuse(e *C.lapwing_error, err error) C.lapwing_result {
 	return C.lapwing_result(made.Code)
 }
 
-// notNegative refuses an option below 0.
+// notNegative returns an error for an option below 0.
 func notNegative[T ~int | ~int64](name string, value T) error {
 	if value >= 0 {
 		return nil
@@ -181,22 +181,22 @@ func notNegative[T ~int | ~int64](name string, value T) error {
 	return invalid("%s is %v; it can be: 0 or more", name, value)
 }
 
-// duration refuses an option below 0, except the special value that it has.
+// duration returns an error for an option below 0, except for its special value.
 func duration(name string, value time.Duration, special string) error {
-	if value >= 0 || value == Forever { // they are one number
+	if value >= 0 || value == Forever { // Forever, Never and OnRequest are the same number
 		return nil
 	}
 	return invalid("%s is %v; it can be: 0 or more, %s", name, value, special)
 }
 
-// set sets an option that is given: not zero.
+// set sets an option if it is not zero.
 func set[F, V ~int64 | ~uint64 | ~uint32](option *F, value V) {
 	if value != 0 {
 		*option = F(value)
 	}
 }
 
-// choice refuses an option that is not an index of values, its values in C.
+// choice returns an error for an option that is not an index of values, the option's values in C.
 func choice[T ~uint32](name string, value T, values []C.uint32_t, names string) error {
 	if int(value) < len(values) {
 		return nil

@@ -5,17 +5,17 @@ import "C"
 
 import "fmt"
 
-// EventKind says what happened between two records; docs/reference/events.md has them in order.
+// EventKind is the kind of an event between two records. docs/reference/events.md describes each kind.
 type EventKind uint32
 
 const (
-	EventGap              EventKind = C.LAPWING_EVENT_GAP               // First to Last did not come from the ring; Fillable: they follow
-	EventLost             EventKind = C.LAPWING_EVENT_LOST              // nothing can give First to Last
+	EventGap              EventKind = C.LAPWING_EVENT_GAP               // First to Last are missing from the ring; Fillable: they follow
+	EventLost             EventKind = C.LAPWING_EVENT_LOST              // no source has First to Last
 	EventSession          EventKind = C.LAPWING_EVENT_SESSION           // a session begins at Sequence
 	EventReset            EventKind = C.LAPWING_EVENT_RESET             // another history begins at Sequence
 	EventCaughtUp         EventKind = C.LAPWING_EVENT_CAUGHT_UP         // everything up to the join, Sequence, was delivered
 	EventStale            EventKind = C.LAPWING_EVENT_STALE             // the publisher lives and is silent
-	EventPublisherGone    EventKind = C.LAPWING_EVENT_PUBLISHER_GONE    // it ended without closing; the next one is waited for
+	EventPublisherGone    EventKind = C.LAPWING_EVENT_PUBLISHER_GONE    // it ended without closing; waiting for the next one
 	EventClosed           EventKind = C.LAPWING_EVENT_CLOSED            // the session was closed after Sequence
 	EventSnapshotComplete EventKind = C.LAPWING_EVENT_SNAPSHOT_COMPLETE // the state is complete, as of Sequence
 	EventNoSnapshot       EventKind = C.LAPWING_EVENT_NO_SNAPSHOT       // no checkpoint can be used; Sequence comes first
@@ -31,18 +31,18 @@ var eventKinds = []string{EventGap: "gap", EventLost: "lost", EventSession: "ses
 	EventSnapshotComplete: "snapshot-complete", EventNoSnapshot: "no-snapshot", EventBehind: "behind",
 	EventLive: "live"}
 
-// Cause says why records are missing.
+// Cause is the reason why records are missing.
 type Cause uint32
 
 const (
 	CauseNone       Cause = 0
 	CauseLapped     Cause = C.LAPWING_CAUSE_LAPPED      // the publisher overwrote them before they were read
 	CauseSession    Cause = C.LAPWING_CAUSE_SESSION     // between a dead session and the next one
-	CauseVoid       Cause = C.LAPWING_CAUSE_VOID        // will never exist: recorded after a power cut
+	CauseVoid       Cause = C.LAPWING_CAUSE_VOID        // will never exist; recorded after a power cut
 	CausePruned     Cause = C.LAPWING_CAUSE_PRUNED      // retention removed them
-	CauseDamaged    Cause = C.LAPWING_CAUSE_DAMAGED     // the journal's bytes fail their sum, or are gone
-	CauseNotRelayed Cause = C.LAPWING_CAUSE_NOT_RELAYED // a mirrored bus: they did not arrive from the origin
-	CauseUpstream   Cause = C.LAPWING_CAUSE_UPSTREAM    // a mirrored bus: the origin lost them
+	CauseDamaged    Cause = C.LAPWING_CAUSE_DAMAGED     // the journal's bytes fail their checksum, or are missing
+	CauseNotRelayed Cause = C.LAPWING_CAUSE_NOT_RELAYED // mirrored bus: they did not arrive from the origin
+	CauseUpstream   Cause = C.LAPWING_CAUSE_UPSTREAM    // mirrored bus: the origin lost them
 )
 
 func (c Cause) String() string { return nameOf(int(c), causes) }
@@ -50,14 +50,14 @@ func (c Cause) String() string { return nameOf(int(c), causes) }
 var causes = []string{CauseNone: "none", CauseLapped: "lapped", CauseSession: "session", CauseVoid: "void",
 	CausePruned: "pruned", CauseDamaged: "damaged", CauseNotRelayed: "not-relayed", CauseUpstream: "upstream"}
 
-// Event is something that a subscriber delivers between two records.
+// Event is an event that a subscriber delivers between two records.
 type Event struct {
 	Kind     EventKind
-	Cause    Cause // of gap and lost, and after a gap of snapshot-complete and no-snapshot
+	Cause    Cause // for gap and lost, and after a gap for snapshot-complete and no-snapshot
 	Sequence uint64
 	// For gap and lost, and after a gap for snapshot-complete and no-snapshot.
 	First    uint64 // of the missing range
-	Last     uint64 // inclusive; First - 1: nothing is missing, and Text says what is wrong
+	Last     uint64 // inclusive; First - 1: nothing is missing, and Text has the reason
 	Resume   uint64 // the next sequence that is tried in the ring
 	Fillable bool   // the journal holds the range
 	// For the records that follow.
@@ -66,10 +66,10 @@ type Event struct {
 	SessionID      ID
 	StateEntries   uint64 // of the state
 	IsFirstSession bool
-	IsDescribed    bool // Subscriber.Schema has the fields
+	IsDescribed    bool // Subscriber.Schema returns the fields
 	SchemaName     string
 	Fold           string // of the state that was loaded
-	Text           string // in words: why, which checkpoint, how a session ended
+	Text           string // a message: the cause, the checkpoint, how a session ended
 }
 
 func goEvent(e *C.lapwing_event) *Event {
@@ -93,7 +93,7 @@ func goEvent(e *C.lapwing_event) *Event {
 	}
 }
 
-// String is the event in a line, such as "gap 501..1139 lapped".
+// String returns the event in a line, such as "gap 501..1139 lapped".
 func (e *Event) String() string {
 	if e.Kind == EventGap || e.Kind == EventLost {
 		return fmt.Sprintf("%v %d..%d %v", e.Kind, e.First, e.Last, e.Cause)

@@ -8,7 +8,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// patience bounds waits that are to succeed; no test measures time.
+// patience limits waits that should succeed. No test measures time.
 const patience = 20 * time.Second
 
 func within(t *testing.T) context.Context {
@@ -44,7 +44,7 @@ func quotes(from, count int) []quote {
 	return made
 }
 
-// openPublisher makes a bus of quotes.
+// openPublisher creates a bus of quotes.
 func openPublisher(t *testing.T, directory string) *lapwing.Publisher {
 	t.Helper()
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{
@@ -56,7 +56,7 @@ func openPublisher(t *testing.T, directory string) *lapwing.Publisher {
 	return p
 }
 
-// end ends a publisher, so that nothing of it writes into a directory that is being removed.
+// end ends a publisher, so that it does not write to a directory that is being removed.
 func end(p *lapwing.Publisher) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -89,12 +89,12 @@ func openSubscriber(t *testing.T, options lapwing.SubscriberOptions) *lapwing.Su
 	return s
 }
 
-// fromOldest reads a bus from its begin to its clean end.
+// fromOldest returns options for reading a bus from its beginning to its clean end.
 func fromOldest(directory string) lapwing.SubscriberOptions {
 	return lapwing.SubscriberOptions{Directory: directory, Start: lapwing.StartOldest(), EndAtClose: true}
 }
 
-// caughtUp is a subscriber that has taken everything there is, so that its next read waits.
+// caughtUp returns a subscriber that has read everything, so that its next read waits.
 func caughtUp(t *testing.T, directory string) *lapwing.Subscriber {
 	t.Helper()
 	s := openSubscriber(t, lapwing.SubscriberOptions{Directory: directory, Start: lapwing.StartOldest()})

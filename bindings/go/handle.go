@@ -11,21 +11,21 @@ import (
 	"sync/atomic"
 )
 
-// core is the C handle, and what outlives the Go one: a context's watch and the collector's cleanup
-// hold it without keeping the Go handle alive.
+// core is the C handle and other state that may outlive the Go handle. A context's watch and the collector's
+// cleanup refer to it without keeping the Go handle alive.
 type core[P comparable] struct {
-	mu        sync.Mutex // interrupt does not meet a handle that is being destroyed
+	mu        sync.Mutex // keeps interrupt away from a handle that is being destroyed
 	c         P          // nil once it is destroyed
 	what      string     // "Subscriber"
-	interrupt func(P)    // nil: it has no waits
-	destroy   func(P)    // waits for nothing
+	interrupt func(P)    // nil: the handle has no waits
+	destroy   func(P)    // never waits
 	waiting   atomic.Bool
 	member    atomic.Pointer[membership] // of a wait set, if it is in one
 }
 
-// expire is called when the context that is watched is done.
+// expire is called when the watched context is done.
 func (k *core[P]) expire() {
-	if k.waiting.Load() { // else the next wait sees the context itself
+	if k.waiting.Load() { // otherwise the next wait checks the context itself
 		k.signal()
 	}
 }
@@ -64,15 +64,15 @@ func (k *core[P]) leaked() {
 
 // handle is a C handle of type P that serves one call at a time.
 //
-// Contexts. C knows interrupts: one ends the wait under way, or else the next one. A handle watches
-// the context of its last wait, and interrupts when that is done while something waits. The interrupt
-// can come late, when that wait has ended by itself: a wait that is interrupted without a reason continues.
+// Contexts: a C interrupt ends the wait under way, or else the next one. A handle watches the context of its
+// last wait, and interrupts the wait when the context is done. The interrupt can come late, after that wait has
+// ended by itself. Therefore a wait that is interrupted without a reason continues.
 type handle[P comparable] struct {
 	*core[P]
 	busy    sync.Mutex  // held during a call; Close waits for it
 	inSet   *membership // during a call
 	closing atomic.Bool // Close was called
-	asked   atomic.Bool // Interrupt was called, and no wait has answered yet
+	asked   atomic.Bool // Interrupt was called, and has not ended a wait yet
 	watched <-chan struct{}
 	unwatch func() bool
 	failure C.lapwing_error
@@ -85,7 +85,7 @@ func (h *handle[P]) own(c P, what string, interrupt, destroy func(P)) {
 	h.cleanup = runtime.AddCleanup(h, (*core[P]).leaked, h.core)
 }
 
-// begin takes the handle for a call, which end ends.
+// begin begins a call of the handle. end ends it.
 func (h *handle[P]) begin() error {
 	if h.core == nil {
 		return misuse("this handle was never opened")
@@ -111,7 +111,7 @@ func (h *handle[P]) begin() error {
 	return nil
 }
 
-// membership is where the handle keeps its place in a wait set.
+// membership returns where the handle stores its membership in a wait set.
 func (h *handle[P]) membership() *atomic.Pointer[membership] {
 	if h.core == nil { // it was never opened
 		return new(atomic.Pointer[membership])
@@ -136,8 +136,8 @@ func (h *handle[P]) call(f func(P, *C.lapwing_error) C.lapwing_result) error {
 	return failure(f(h.c, &h.failure), &h.failure)
 }
 
-// wait performs a call that may wait, until it answers or ctx ends it. f is called again after an
-// interrupt that was for an earlier wait.
+// wait performs a call that may wait, until it returns or ctx is done. f is called again after an interrupt
+// that was meant for an earlier wait.
 func (h *handle[P]) wait(ctx context.Context,
 	f func(P, C.int64_t, *C.lapwing_error) C.lapwing_result) error {
 	if err := h.begin(); err != nil {
@@ -167,8 +167,8 @@ func (h *handle[P]) wait(ctx context.Context,
 	}
 }
 
-// watch interrupts the handle when ctx is done. Contexts that share a Done share the watch: a loop of
-// waits in one context arms it once.
+// watch interrupts the handle when ctx is done. Contexts with the same Done channel share the watch, so a loop
+// of waits in one context sets it up once.
 func (h *handle[P]) watch(ctx context.Context) {
 	done := ctx.Done()
 	if done == h.watched {
@@ -184,7 +184,7 @@ func (h *handle[P]) watch(ctx context.Context) {
 }
 
 // Interrupt ends the wait under way, or else the next one, with ErrInterrupted, once. It may be called
-// at any time, by any goroutine.
+// at any time, from any goroutine.
 func (h *handle[P]) Interrupt() {
 	if h.core != nil {
 		h.asked.Store(true)
@@ -192,11 +192,11 @@ func (h *handle[P]) Interrupt() {
 	}
 }
 
-// Close gives everything back. It ends the wait under way, and waits for no disk and no peer itself.
-// After it every call returns ErrMisuse, which is also os.ErrClosed. It may be called again.
+// Close frees everything. It ends the wait under way, and does not wait for a disk or a peer itself.
+// Afterwards every call returns ErrMisuse, which is also os.ErrClosed. Close is idempotent.
 func (h *handle[P]) Close() error { return h.closeUnless(func() error { return nil }) }
 
-// closeUnless asks whether something is against it once no call is under way. If so the handle stays open.
+// closeUnless closes the handle once no call is under way. If against returns an error, the handle stays open.
 func (h *handle[P]) closeUnless(against func() error) error {
 	if h.core == nil {
 		return nil

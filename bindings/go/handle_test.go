@@ -31,7 +31,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// collectUntil collects garbage until the warning is there.
+// collectUntil collects garbage until the warning is logged.
 func collectUntil(t *testing.T, warned *lines, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(warned.String(), text); {
@@ -53,7 +53,7 @@ func captureWarnings(t *testing.T) *lines {
 func TestAHandleThatIsCollectedOpenIsClosedAndWarnedOf(t *testing.T) {
 	warned := captureWarnings(t)
 	directory := t.TempDir()
-	ctx, cancel := context.WithCancel(context.Background()) // outlives the publisher, which watches it
+	ctx, cancel := context.WithCancel(context.Background()) // outlives the publisher that watches it
 	defer cancel()
 	func() {
 		p, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{Directory: directory, Schema: quoteSchema})
@@ -88,7 +88,7 @@ func TestAHandleThatIsClosedIsNotWarnedOf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	collectUntil(t, warned, "a Subscriber was never closed") // so the collector has been at work
+	collectUntil(t, warned, "a Subscriber was never closed") // proves that the collector has run
 	if strings.Contains(warned.String(), "Books") {
 		t.Fatal(warned)
 	}
@@ -102,7 +102,7 @@ func TestLogLinesReachTheFunctionThatIsSet(t *testing.T) {
 	p := openPublisher(t, t.TempDir())
 	publish(t, p, quotes(1, 1))
 	shutdown(t, p)
-	if err := lapwing.SetLog(nil); err != nil { // hands on what is left first
+	if err := lapwing.SetLog(nil); err != nil { // passes on the remaining lines first
 		t.Fatal(err)
 	}
 	if got.String() == "" {

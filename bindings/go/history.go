@@ -15,7 +15,7 @@ import (
 
 type historyHandle = handle[*C.lapwing_history]
 
-// History is the journal of a bus by sequence, with a publisher or without.
+// History reads the journal of a bus by sequence, with or without a publisher.
 type History struct {
 	historyHandle
 	types *rowTypes
@@ -42,17 +42,17 @@ func OpenHistory(directory string) (*History, error) {
 	return h, nil
 }
 
-// HistoryInfo is as of the call.
+// HistoryInfo is the state of a journal at the time of the call.
 type HistoryInfo struct {
 	RecordBytes int
 	SchemaName  string
 	JournalID   ID
-	Oldest      uint64 // that retention has kept
+	Oldest      uint64 // the oldest that retention has kept
 	Archived    uint64 // the newest that can be read
 	Durable     uint64
 }
 
-// Inspect says how far the journal goes now.
+// Inspect returns the state of the journal.
 func (h *History) Inspect() (HistoryInfo, error) {
 	info := C.lapwing_history_info{struct_size: C.uint32_t(C.sizeof_lapwing_history_info)}
 	err := h.call(func(c *C.lapwing_history, e *C.lapwing_error) C.lapwing_result {
@@ -71,7 +71,7 @@ func (h *History) Inspect() (HistoryInfo, error) {
 	}, nil
 }
 
-// Read copies rows from `first` on into the batch, or brings one event, EventLost. ErrWouldBlock:
+// Read copies rows from `first` on into the batch, or returns one event, EventLost. ErrWouldBlock:
 // `first` is beyond HistoryInfo.Archived. ErrInvalidArgument: it is not a sequence.
 func (h *History) Read(first uint64, b *Batch) error {
 	err := h.call(func(c *C.lapwing_history, e *C.lapwing_error) C.lapwing_result {
@@ -83,7 +83,8 @@ func (h *History) Read(first uint64, b *Batch) error {
 	return err
 }
 
-// Batches reads into b from `first` on to the newest record that can be read, and yields b each time.
+// Batches reads from `first` on up to the newest record that can be read. It reads into b repeatedly, and
+// yields b after each read.
 func (h *History) Batches(first uint64, b *Batch) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		for {
@@ -103,7 +104,7 @@ func (h *History) Batches(first uint64, b *Batch) iter.Seq2[*Batch, error] {
 	}
 }
 
-// FindTime is the sequence from which to read so that nothing published at or after t is missed.
+// FindTime returns the sequence at which to begin reading so that no record published at or after t is missed.
 func (h *History) FindTime(t time.Time) (uint64, error) {
 	var sequence C.uint64_t
 	err := h.call(func(c *C.lapwing_history, e *C.lapwing_error) C.lapwing_result {
@@ -112,8 +113,8 @@ func (h *History) FindTime(t time.Time) (uint64, error) {
 	return uint64(sequence), err
 }
 
-// UnsafeMap maps the rows first to last, as far as the finished segment goes that `first` is in: read on
-// from View.First + View.Count. Errors: ErrWouldBlock (the segment still grows: use Read),
+// UnsafeMap maps the rows first to last, up to the end of the finished segment with `first`. Continue at
+// View.First + View.Count. Errors: ErrWouldBlock (the segment still grows: use Read),
 // ErrNotPermitted (others may write to the file: use Read), ErrPruned, ErrNotFound (a void), ErrDamaged.
 func (h *History) UnsafeMap(first, last uint64) (*UnsafeView, error) {
 	view := &mapping{c: C.lapwing_view{struct_size: C.uint32_t(C.sizeof_lapwing_view)}}
@@ -133,8 +134,8 @@ func (h *History) UnsafeMap(first, last uint64) (*UnsafeView, error) {
 	return v, nil
 }
 
-// UnsafeView is rows of a journal where they are on disk: memory that is read-only, and shared. A write
-// to it, and a read after Close, kill the program. It outlives its History.
+// UnsafeView is rows of a journal file in place: read-only, shared memory. A write to it, or a read after
+// Close, crashes the program. A view may outlive its History.
 type UnsafeView struct {
 	First    uint64 // sequence of row 0; row i is First + i
 	Count    int
@@ -164,7 +165,7 @@ func (m *mapping) leaked() {
 	}
 }
 
-// UnsafeRow is a row in place. The view must outlive every use of it.
+// UnsafeRow returns a row in place. The view must outlive every use of it.
 func (v *UnsafeView) UnsafeRow(i int) []byte {
 	if i < 0 || i >= v.Count {
 		panic("lapwing: the view has no such row")
@@ -176,7 +177,7 @@ func (v *UnsafeView) UnsafeRow(i int) []byte {
 	return unsafe.Slice((*byte)(row), v.RowBytes)
 }
 
-// CopyRows copies rows from index i on, end to end, as many as are there and fit, and returns how many.
+// CopyRows copies as many rows from index i on as are available and fit, end to end. It returns their number.
 func (v *UnsafeView) CopyRows(rows []byte, i int) int {
 	v.mapping.mu.Lock() // Close waits
 	defer v.mapping.mu.Unlock()
@@ -188,7 +189,7 @@ func (v *UnsafeView) CopyRows(rows []byte, i int) int {
 	return count
 }
 
-// Close unmaps the rows. It may be called again.
+// Close unmaps the rows. It is idempotent.
 func (v *UnsafeView) Close() error {
 	v.mapping.unmap()
 	runtime.KeepAlive(v)

@@ -6,24 +6,24 @@ import (
 	"iter"
 )
 
-// Item is one of three things, as Kind says: a record, an entry of a state, or an event.
+// Item is a record, an entry of a state, or an event, depending on Kind.
 type Item struct {
 	Kind      BatchKind
 	Sequence  uint64 // of the record, or the event's
-	Row       []byte // the record, or the entry; until the loop's next turn
-	Conflated uint64 // how many older records this one replaces
-	Event     *Event // nil of a record and of an entry
+	Row       []byte // the record, or the entry; valid until the loop's next iteration
+	Conflated uint64 // the number of older records that this one replaces
+	Event     *Event // nil for a record or an entry
 	types     *rowTypes
 }
 
-// Items yields records, entries of states and events, one at a time and in their order:
+// Items yields records, entries of states and events, one at a time and in order:
 //
 //	for item, err := range subscriber.Items(ctx) { … }
 //
-// It ends without an error when the bus was closed and the options have EndAtClose. Any other end of
-// the subscriber, and of ctx, is yielded as an error, and is the last turn. If a loop is left early,
-// another one continues with the next item. Read and ReadOne return ErrMisuse while rows are left that
-// Items has read, but not yielded.
+// The loop ends without an error when the bus was closed and EndAtClose is set. If the subscriber ends
+// otherwise, or ctx is done, the last iteration yields the error. After an early exit from a loop, another loop
+// continues with the next item. While there are rows that Items has read but not yielded, Read and ReadOne
+// return ErrMisuse.
 func (s *Subscriber) Items(ctx context.Context) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		for {
@@ -47,11 +47,11 @@ func (s *Subscriber) Items(ctx context.Context) iter.Seq2[Item, error] {
 // ItemOf is an Item with its row as a T.
 type ItemOf[T any] struct {
 	Item
-	Record T // the record, or the entry; zero of an event
+	Record T // the record, or the entry; zero for an event
 }
 
-// ItemsOf yields what Items yields, with records as Ts. A record that is not a T ends the loop with the error
-// of RecordOf. It is for buses whose records and entries are of one type.
+// ItemsOf is like Items, and yields records as Ts. A record that is not a T ends the loop with the error of
+// RecordOf. Use it for buses whose records and entries have the same type.
 func ItemsOf[T any](ctx context.Context, s *Subscriber) iter.Seq2[ItemOf[T], error] {
 	return func(yield func(ItemOf[T], error) bool) {
 		for item, err := range s.Items(ctx) {
@@ -66,7 +66,7 @@ func ItemsOf[T any](ctx context.Context, s *Subscriber) iter.Seq2[ItemOf[T], err
 	}
 }
 
-// Batches reads into b again and again, and yields it each time: rows, or one event. It ends as Items.
+// Batches reads into b repeatedly, and yields b after each read: rows, or one event. It ends like Items.
 func (s *Subscriber) Batches(ctx context.Context, b *Batch) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		for {
@@ -83,10 +83,10 @@ func (s *Subscriber) Batches(ctx context.Context, b *Batch) iter.Seq2[*Batch, er
 
 const (
 	itemsBytes   = 64 << 10 // at least 16 records
-	itemsRowsMax = 1024     // where a batch needs columns
+	itemsRowsMax = 1024     // if a batch needs columns
 )
 
-// items is the batch that Items reads, and how much of it was yielded.
+// items is the batch that Items reads, and the number of its items that were yielded.
 type items struct {
 	batch   *Batch
 	yielded int
@@ -131,7 +131,7 @@ func (i *items) fill(ctx context.Context, s *Subscriber) error {
 	return err
 }
 
-// refuse is for calls that would deliver what comes after the rows that are left.
+// refuse returns an error if rows were read but not yielded. Calls that would read later rows check it.
 func (i *items) refuse() error {
 	if left := i.left(); left > 0 {
 		return misuse("%d rows that Items has read were not yielded; take them with Items first", left)
@@ -139,8 +139,7 @@ func (i *items) refuse() error {
 	return nil
 }
 
-// delivered is the sequence of the record that was yielded last, where others of its batch are left;
-// else 0.
+// delivered returns the sequence of the record that was yielded last, if its batch has more rows. Otherwise 0.
 func (i *items) delivered() uint64 {
 	if i.left() == 0 || i.yielded == 0 {
 		return 0

@@ -1,6 +1,6 @@
-/* Loads the library when a program first uses it. Each function of lapwing.h is defined here as a jump
- * to where the library has it. The symbols are hidden: they must not take the place of the library's
- * own. Before lw_load has returned LAPWING_OK none of them may be called. */
+/* Loads the library when a program first uses it. Each function of lapwing.h is defined here as a
+ * jump to the library's function. The symbols are hidden, so that they do not replace the library's
+ * own symbols. Do not call them before lw_load has returned LAPWING_OK. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <lapwing.h>

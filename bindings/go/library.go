@@ -13,12 +13,12 @@ import (
 	"unsafe"
 )
 
-// libraryPath is the package's own library, where the linker was given one; see the package's head.
+// libraryPath is the path that was passed to the linker, if any; see the package documentation.
 var libraryPath string
 
 const systemLibrary = "liblapwing.so.1"
 
-// load loads the library once. Every function that makes a handle, or needs none, calls it first.
+// load loads the library once. Every function that opens a handle, or needs none, calls it first.
 var load = sync.OnceValue(func() error {
 	path := os.Getenv("LAPWING_LIBRARY")
 	if path == "" {
@@ -44,7 +44,7 @@ func LibraryVersion() (release string, major, minor int, err error) {
 	return release, int(abi >> 16), int(abi & 0xffff), nil
 }
 
-// arena holds what C reads during a call, and frees it after.
+// arena holds memory that C reads during a call, and frees it afterwards.
 type arena struct {
 	blocks []unsafe.Pointer
 	err    error
@@ -55,7 +55,7 @@ func (a *arena) keep(block unsafe.Pointer) unsafe.Pointer {
 	return block
 }
 
-// text is NULL for "". A string with a zero byte, which C would cut, makes a.err.
+// text returns NULL for "". A string with a zero byte, which C would truncate, sets a.err.
 func (a *arena) text(s string) *C.char {
 	if s == "" {
 		return nil
@@ -93,7 +93,7 @@ func (a *arena) free() {
 	}
 }
 
-// goText is a fixed field of C's up to its zero.
+// goText returns the text of a fixed C field, up to its zero.
 func goText(field []C.char) string {
 	return C.GoString(unsafe.SliceData(field))
 }

@@ -27,7 +27,7 @@ func TestErrorsHaveTheLibrarysNames(t *testing.T) {
 	}
 }
 
-// TestLoadsALibrary runs in a process of its own, whose environment names the library.
+// TestLoadsALibrary runs in a separate process, whose environment names the library.
 func TestLoadsALibrary(t *testing.T) {
 	if os.Getenv("LAPWING_TEST_LOADS") == "" {
 		t.Skip("it is a part of the tests below")
@@ -51,7 +51,7 @@ func load(t *testing.T, library string) string {
 	return string(said)
 }
 
-// build makes a shared library of C source.
+// build compiles C source into a shared library.
 func build(t *testing.T, source string) string {
 	t.Helper()
 	library := filepath.Join(t.TempDir(), "other.so")
@@ -69,7 +69,7 @@ func TestALibraryOfAnotherABIIsRefusedInWords(t *testing.T) {
 	for abi, words := range map[string][]string{
 		"2 << 16":      {"abi-mismatch", "release 9.9.9 has ABI 2.0", "needs 1.0"},
 		"0":            {"has ABI 0.0"},
-		"1 << 16 | 99": {"lapwing_error_name is missing"}, // a later minor is taken at its word
+		"1 << 16 | 99": {"lapwing_error_name is missing"}, // a later minor version is accepted
 	} {
 		said := load(t, build(t, strings.Replace(version, "ABI", abi, 1)))
 		for _, word := range words {

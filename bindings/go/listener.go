@@ -30,7 +30,7 @@ func newListener(made *C.lapwing_listener) *Listener {
 	return l
 }
 
-// Listen listens on a path. ErrInUse: another listener has it.
+// Listen listens on a path. ErrInUse: another listener uses it.
 func Listen(path string, options ListenerOptions) (*Listener, error) {
 	if err := load(); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func Listen(path string, options ListenerOptions) (*Listener, error) {
 	return newListener(made), nil
 }
 
-// TakeOver takes the place of the one that listens there now, as soon as that one accepts or tends. When
-// ctx is canceled, the attempt continues in a goroutine for some seconds, and closes what it takes over.
+// TakeOver replaces the process that listens there now, as soon as that process accepts or tends. When ctx is
+// canceled, the attempt continues in a goroutine for some seconds, and closes the listener if it succeeds.
 func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Listener, error) {
 	made, err := openPeer(ctx, 0,
 		func(timeout C.int64_t, made **C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
@@ -69,17 +69,17 @@ func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Liste
 	return newListener(made), nil
 }
 
-// AcceptProducer serves the next peer, to which this side sends. ErrClosed: the listener was handed over.
+// AcceptProducer serves the next peer. This side sends. ErrClosed: the listener was handed over.
 func (l *Listener) AcceptProducer(ctx context.Context, options ChannelOptions) (*Producer, error) {
 	return newEnd[Producer](l.accept(ctx, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))
 }
 
-// AcceptConsumer serves the next peer, from which this side receives.
+// AcceptConsumer serves the next peer. This side receives.
 func (l *Listener) AcceptConsumer(ctx context.Context, options ChannelOptions) (*Consumer, error) {
 	return newEnd[Consumer](l.accept(ctx, C.LAPWING_CHANNEL_ROLE_CONSUMER, options))
 }
 
-// AcceptDuplex serves the next peer, for calls and messages in both directions.
+// AcceptDuplex serves the next peer, with calls and messages in both directions.
 func (l *Listener) AcceptDuplex(ctx context.Context, options ChannelOptions) (*Duplex, error) {
 	return newEnd[Duplex](l.accept(ctx, C.LAPWING_CHANNEL_ROLE_DUPLEX, options))
 }
@@ -98,16 +98,16 @@ func (l *Listener) accept(ctx context.Context, role C.uint32_t, options ChannelO
 	return made, err
 }
 
-// Tend is for while a peer is served: it drops clients that stay silent, and lets a successor take over.
-// ErrClosed: the listener was handed over. It never waits.
+// Tend drops clients that stay silent, and lets a successor take over. Call it while a peer is served. It never
+// waits. ErrClosed: the listener was handed over.
 func (l *Listener) Tend() error {
 	return l.call(func(l *C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_listener_tend(l, e)
 	})
 }
 
-// FD is a descriptor for an event loop, not to be closed. It is readable when the call that was made
-// last, accept or Tend, has something to do. ErrClosed, with -1: the listener was handed over.
+// FD returns a descriptor for an event loop. Do not close it. It is readable when the last call, accept or
+// Tend, has something to do. After the listener was handed over, FD returns -1 and ErrClosed.
 func (l *Listener) FD() (int, error) {
 	fd := C.int32_t(-1)
 	err := l.call(func(l *C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {

@@ -21,10 +21,10 @@ var logging struct {
 	done chan struct{}
 }
 
-// SetLog has fn called with each line of the log, which is of the whole process: what publishers say.
-// By default, and with nil, lines are dropped. fn is called by a goroutine that empties the library's
-// queue 20 times a second, and must not call SetLog. After SetLog has returned, the function before is
-// not called any more.
+// SetLog passes each line of the log to fn. The log contains the lines of all publishers of the process. By
+// default, and with nil, lines are dropped. fn is called by a goroutine that empties the library's queue 20
+// times a second, and must not call SetLog. Once SetLog returns, the function that was set before is no longer
+// called.
 func SetLog(fn func(line string)) error {
 	if err := load(); err != nil {
 		return err

@@ -5,27 +5,27 @@ import "C"
 
 import "sync"
 
-// membership is a handle's place in a wait set.
+// membership is a handle's membership in a wait set.
 type membership struct {
 	set *setUse
 	id  C.uint64_t // of the source in the set
 }
 
 // setUse orders the calls of a wait set and of its sources. In C, a wait of the set uses all its sources: no
-// call of a source may overlap it, and no source may be destroyed during it. In Go a call is refused, and a
-// Close at any time interrupts the wait, which continues after it.
+// call of a source may overlap it, and no source may be destroyed during it. In Go, such a call is refused.
+// Close may be called at any time: it interrupts the wait, which continues afterwards.
 type setUse struct {
 	interrupt func()
 
 	mu        sync.Mutex
 	changed   sync.Cond
 	inCall    bool // a call of the set in C is under way
-	isWait    bool // and it waits
+	isWait    bool // the call waits
 	inSources int  // calls of sources that are under way
-	leaving   int  // sources that are to be destroyed
+	leaving   int  // sources that wait for their destruction
 }
 
-// beginCall begins a call of the set. false: a wait cannot begin, since a source is in a call.
+// beginCall begins a call of the set. false: a wait cannot begin, because a source is in a call.
 func (u *setUse) beginCall(isWait bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// readRecords reads from the begin of a bus into b, and returns once b has records.
+// readRecords reads from the beginning of a bus into b, and returns once b contains records.
 func readRecords(t *testing.T, s *lapwing.Subscriber, b *lapwing.Batch) {
 	t.Helper()
 	for b, err := range s.Batches(within(t), b) {
@@ -96,7 +96,7 @@ func TestAConsumerThatClosesKeepsAViewThatIsMadeMeanwhile(t *testing.T) {
 			peeked <- count
 		}()
 		go p.Send(context.Background(), numbered(10))
-		for range n { // closes at another moment each round
+		for range n { // close at another moment in each round
 			runtime.Gosched()
 		}
 		err := c.Close()
@@ -137,7 +137,7 @@ func TestAViewIsNotClosedWhileRowsAreCopied(t *testing.T) {
 		copied, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
-			defer func() { _ = recover() }() // the view is closed
+			defer func() { _ = recover() }() // a closed view may panic
 			rows := make([]byte, view.Count*quoteBytes)
 			view.CopyRows(rows, 0)
 			close(copied)

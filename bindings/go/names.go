@@ -2,7 +2,7 @@ package lapwing
 
 import "strconv"
 
-// nameOf is the name of an enumerator, and its number where this release knows no name.
+// nameOf returns the name of an enumerator, or its number if this release has no name for it.
 func nameOf(number int, names []string) string {
 	if number < len(names) && names[number] != "" {
 		return names[number]

@@ -15,7 +15,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// readTo reads to the next event of that kind.
+// readTo reads up to the next event of that kind.
 func readTo(t *testing.T, s *lapwing.Subscriber, kind lapwing.EventKind) {
 	t.Helper()
 	for b, err := range s.Batches(within(t), lapwing.NewBatch(4096)) {
@@ -101,7 +101,7 @@ func TestAgesAreMeasuredOfRecordsThatArePublishedWithTheirTime(t *testing.T) {
 			}
 		}
 		ages, err := s.Ages()
-		if !restamped { // the time is the feed's
+		if !restamped { // the time of publishing is the feed's
 			wantCode(t, err, lapwing.ErrNotFound)
 			continue
 		}
@@ -111,11 +111,11 @@ func TestAgesAreMeasuredOfRecordsThatArePublishedWithTheirTime(t *testing.T) {
 	}
 }
 
-// Two versions of a record of one name and size: the second field has another name.
+// Two versions of a record with the same name and size, but another name of the second field.
 type pairOld struct{ First, Old uint64 }
 type pairRenamed struct{ First, Renamed uint64 }
 
-// publishPair is one session of pairs, with one record.
+// publishPair publishes one session of pairs, with one record.
 func publishPair[T any](t *testing.T, directory string, pair T) {
 	t.Helper()
 	schema, err := lapwing.Describe("desk.pair", 1, pair)
@@ -169,7 +169,7 @@ func TestABusThatWasReplacedHasItsOwnSchema(t *testing.T) {
 	refusedAs(t, err, "where renamed is")
 }
 
-// optionFields returns the fields of all structs whose name ends in Options.
+// optionFields returns the fields of all structs whose names end in Options.
 func optionFields(t *testing.T) map[string]*ast.Field {
 	t.Helper()
 	sources, err := filepath.Glob("*.go")
@@ -196,7 +196,7 @@ func optionFields(t *testing.T) map[string]*ast.Field {
 	return fields
 }
 
-// A bool is off by default, and the bus's directory is required.
+// Options of type bool are off by default, and the bus's directory is required.
 func TestEveryOptionStatesWhatItsZeroValueMeans(t *testing.T) {
 	stated := regexp.MustCompile(`(\b(0|nil|zero)|""): |; required\b`)
 	fields := optionFields(t)

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// ID is random, of a journal, a session or a connection. The zero ID means none.
+// ID is the random id of a journal, a session or a connection. The zero ID means none.
 type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
@@ -20,11 +20,11 @@ func (id ID) c() (made C.lapwing_id) {
 	return made
 }
 
-// Position is one that can be stored, and resumed from with StartAfter.
+// Position is a position that can be stored, and resumed from with StartAfter.
 type Position struct {
 	JournalID ID
 	SessionID ID
-	Sequence  uint64 // the last record that was taken; 0: none that could be continued
+	Sequence  uint64 // the last record that was taken; 0: no position to continue at
 }
 
 func goPosition(p *C.lapwing_position) Position {

@@ -12,15 +12,15 @@ import (
 	"unsafe"
 )
 
-// Producer is the end of a channel that sends, with backpressure.
+// Producer is the sending end of a channel, with backpressure.
 type Producer struct {
 	sender
 }
 
 func (p *Producer) open(c *C.lapwing_channel) { p.adopt(c, "Producer") }
 
-// UnsafeClaim returns room for a message of up to that many bytes, in the channel's memory. Write to it
-// only until Commit, Abort or the next claim, and not after Close. ErrMisuse: it is above the maximum.
+// UnsafeClaim returns room for a message of up to that many bytes, in the channel's memory. Write to it only
+// until Commit, Abort, Close or the next claim. ErrMisuse: the size is above the maximum.
 func (p *Producer) UnsafeClaim(ctx context.Context, bytes int) ([]byte, error) {
 	var payload unsafe.Pointer
 	err := p.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -32,14 +32,14 @@ func (p *Producer) UnsafeClaim(ctx context.Context, bytes int) ([]byte, error) {
 	return unsafe.Slice((*byte)(payload), bytes), nil
 }
 
-// Commit sends the first bytes of the claim. ErrMisuse: there is none, or it is smaller.
+// Commit sends the first bytes of the claim. ErrMisuse: there is no claim, or it is smaller.
 func (p *Producer) Commit(bytes int, messageType uint32) error {
 	return p.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_channel_commit(c, C.size_t(bytes), C.uint32_t(messageType), e)
 	})
 }
 
-// Abort gives the claim up.
+// Abort abandons the claim.
 func (p *Producer) Abort() error {
 	return p.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_channel_abort(c, e)
@@ -53,7 +53,7 @@ func (p *Producer) Drain(ctx context.Context) error {
 	})
 }
 
-// Arm is for an event loop, before it polls FD. true: there is no room for a message of that many bytes,
-// and FD becomes readable when that may have changed. The request is valid until the next call. false: try
-// at once. No claim remains.
+// Arm is for an event loop, before it polls FD. true: there is no room for a message of that many bytes, and FD
+// becomes readable when that may have changed. false: try at once. The result is valid until the next call. Arm
+// abandons an open claim.
 func (p *Producer) Arm(bytes int) (bool, error) { return p.arm(bytes) }

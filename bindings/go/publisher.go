@@ -50,18 +50,18 @@ type PublisherOptions struct {
 	RingDirectory    string           // "": the bus directory on tmpfs, else one in /dev/shm
 	JournalDirectory string           // "": <directory>/journal
 	SegmentBytes     uint64           // of slots, a power of two; 0: 64 MiB
-	SyncInterval     time.Duration    // of the journal, or OnRequest: by Flush alone; 0: 10 ms
+	SyncInterval     time.Duration    // of the journal, or OnRequest: only by Flush; 0: 10 ms
 	RetainBytes      uint64           // the oldest segments above it are removed; 0: no limit
 	RetainAge        time.Duration    // segments whose newest record is older are removed, or Never; 0: Never
 	OnJournalLag     OnJournalLag     // 0: LagWait
 	OnJournalFailure OnJournalFailure // 0: FailureContinue
-	NoJournal        bool             // records that were lapped are lost to readers
+	NoJournal        bool             // lapped records are lost to readers
 	HugePages        bool             // the ring is backed by huge pages, or open fails
 	Resume           bool             // continue SourceID after its records in the journal
 	Restamped        bool             // the times of publishing are this publisher's, not the feed's
-	Group            *uint32          // gid whose members may read; nil: this user and root alone
+	Group            *uint32          // gid whose members may read; nil: only this user and root
 	Metadata         []byte           // raw DBN metadata of the feed; nil: none
-	SourceID         uint64           // of the source of the records, which the journal keeps; 0: none
+	SourceID         uint64           // of the source of the records; the journal stores it; 0: none
 	SourceOffset     uint64           // records of the source before the first that is published; 0: none
 }
 
@@ -106,7 +106,7 @@ func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err er
 
 type publisherHandle = handle[*C.lapwing_publisher]
 
-// Publisher writes a bus: the one process that does.
+// Publisher writes to a bus. A bus has one publisher.
 type Publisher struct {
 	publisherHandle
 	recordBytes int
@@ -114,8 +114,8 @@ type Publisher struct {
 	types       *rowTypes
 }
 
-// OpenPublisher takes the bus, settles its last session and begins one. While another publisher has the
-// bus it waits for that to end, until ctx ends the wait: ErrInUse.
+// OpenPublisher takes the bus, settles the last session and begins a new one. If another publisher uses the
+// bus, OpenPublisher waits for its end until ctx is done (ErrInUse).
 func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, error) {
 	var a arena
 	defer a.free()
@@ -143,10 +143,10 @@ func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, e
 	return p, nil
 }
 
-// RecordBytes is the size of the bus's records.
+// RecordBytes returns the size of the bus's records.
 func (p *Publisher) RecordBytes() int { return p.recordBytes }
 
-// PublishRow publishes one T, as PublishRows does, and returns its sequence.
+// PublishRow publishes one T, like PublishRows, and returns its sequence.
 func PublishRow[T any](ctx context.Context, p *Publisher, row *T) (sequence uint64, err error) {
 	if err := checkRows[T](p.types); err != nil {
 		return 0, err
@@ -154,15 +154,15 @@ func PublishRow[T any](ctx context.Context, p *Publisher, row *T) (sequence uint
 	return p.Publish(ctx, BytesOf(row))
 }
 
-// Publish publishes one record, and returns its sequence. It waits only for a journal that is a whole
-// ring behind. ErrRecordSize: the record is not of the bus's size. ErrJournalFailed and ErrClosed are
-// for good. Only the size of the bytes is compared with the bus's records: see PublishRow.
+// Publish publishes one record and returns its sequence. It waits only if the journal is a whole ring behind.
+// ErrRecordSize: the record does not have the bus's size. ErrJournalFailed and ErrClosed are final. Publish
+// compares only the size of the bytes with the bus's records: see PublishRow.
 func (p *Publisher) Publish(ctx context.Context, record []byte) (sequence uint64, err error) {
 	return p.PublishBatch(ctx, record, len(record))
 }
 
-// PublishBatch publishes records of recordBytes, end to end, in order. last is the sequence of the last
-// that was published, also on failure; 0: none of them was.
+// PublishBatch publishes records of recordBytes, end to end, in order. last is the sequence of the last record
+// that was published, even on failure; 0: none was.
 func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordBytes int) (last uint64, err error) {
 	err = p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		if recordBytes <= 0 || len(records)%recordBytes != 0 {
@@ -171,7 +171,7 @@ func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordByte
 		var until C.uint64_t
 		result := C.lw_publisher_publish(c, (*C.uint8_t)(unsafe.SliceData(records)),
 			C.size_t(len(records)/recordBytes), C.size_t(recordBytes), timeout, &until, e)
-		if until != 0 { // a call that is repeated publishes only what is left
+		if until != 0 { // a repeated call publishes only the remaining records
 			last = uint64(until)
 			records = records[int(last+1-p.next)*recordBytes:]
 			p.next = last + 1
@@ -196,7 +196,7 @@ func PublishRows[T any](ctx context.Context, p *Publisher, rows []T) (last uint6
 	return p.PublishBatch(ctx, unsafe.Slice((*byte)(unsafe.Pointer(&rows[0])), len(rows)*size), size)
 }
 
-// Flush waits until everything published is durable, and returns how far that is.
+// Flush waits until everything published is durable. It returns the newest durable sequence.
 func (p *Publisher) Flush(ctx context.Context) (durable uint64, err error) {
 	var until C.uint64_t
 	err = p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -205,9 +205,9 @@ func (p *Publisher) Flush(ctx context.Context) (durable uint64, err error) {
 	return uint64(until), err
 }
 
-// Shutdown ends the session: everything is durable, the end is recorded, and subscribers learn of it. If
-// ctx ends first, a thread of the library continues it; a later Shutdown returns how it ended. Close
-// is still required, and does not wait for any of this.
+// Shutdown ends the session: it makes everything durable, records the end and notifies subscribers. If ctx is
+// done first, a thread of the library continues, and a later Shutdown returns how the session ended. Close is
+// still required, and does not wait for any of this.
 func (p *Publisher) Shutdown(ctx context.Context) error {
 	return p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_publisher_close(c, timeout, e)
@@ -220,8 +220,8 @@ type Settled uint32
 const (
 	SettledFresh     Settled = C.LAPWING_SETTLED_FRESH     // no journal yet: a new one
 	SettledContinued Settled = C.LAPWING_SETTLED_CONTINUED // the last session had ended cleanly
-	SettledRecovered Settled = C.LAPWING_SETTLED_RECOVERED // it was killed; the ring gave what was missing
-	SettledCut       Settled = C.LAPWING_SETTLED_CUT       // power cut: cut at durable, what was reserved is a void
+	SettledRecovered Settled = C.LAPWING_SETTLED_RECOVERED // it was killed; the missing records were in the ring
+	SettledCut       Settled = C.LAPWING_SETTLED_CUT       // power cut: cut at durable, the rest reserved is a void
 	SettledReset     Settled = C.LAPWING_SETTLED_RESET     // the journal had failed: a new one
 )
 
@@ -230,14 +230,14 @@ func (s Settled) String() string { return nameOf(int(s), settled) }
 var settled = []string{0: "none", SettledFresh: "fresh", SettledContinued: "continued", SettledRecovered: "recovered",
 	SettledCut: "cut", SettledReset: "reset"}
 
-// JournalState is that of a publisher's journal.
+// JournalState is the state of a publisher's journal.
 type JournalState uint32
 
 const (
 	JournalNone   JournalState = C.LAPWING_JOURNAL_STATE_NONE
 	JournalGood   JournalState = C.LAPWING_JOURNAL_STATE_GOOD
-	JournalFailed JournalState = C.LAPWING_JOURNAL_STATE_FAILED // durable stays where it is; live publishing continues
-	JournalShed   JournalState = C.LAPWING_JOURNAL_STATE_SHED   // likewise: LagShed
+	JournalFailed JournalState = C.LAPWING_JOURNAL_STATE_FAILED // durable is frozen; live publishing continues
+	JournalShed   JournalState = C.LAPWING_JOURNAL_STATE_SHED   // the same, by LagShed
 )
 
 func (s JournalState) String() string { return nameOf(int(s), journalStates) }
@@ -245,14 +245,14 @@ func (s JournalState) String() string { return nameOf(int(s), journalStates) }
 var journalStates = []string{JournalNone: "none", JournalGood: "good", JournalFailed: "failed",
 	JournalShed: "shed"}
 
-// PublisherInfo is as of the call.
+// PublisherInfo is the state of a publisher at the time of the call.
 type PublisherInfo struct {
 	RecordBytes       int
 	JournalID         ID
 	SessionID         ID
 	First             uint64 // sequence of this session's first record
 	Head              uint64 // last published
-	Durable           uint64 // last that no power cut takes back
+	Durable           uint64 // last that no power cut removes
 	SourceOffset      uint64 // records of the source that earlier sessions published
 	Subscribers       uint64
 	Settled           Settled
@@ -267,7 +267,7 @@ type PublisherInfo struct {
 	Doorbells         uint64 // wakes of parked subscribers
 }
 
-// Inspect waits for nothing.
+// Inspect returns the state of the publisher. It never waits.
 func (p *Publisher) Inspect() (PublisherInfo, error) {
 	info := C.lapwing_publisher_info{struct_size: C.uint32_t(C.sizeof_lapwing_publisher_info)}
 	err := p.call(func(c *C.lapwing_publisher, e *C.lapwing_error) C.lapwing_result {

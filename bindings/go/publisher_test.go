@@ -99,7 +99,7 @@ func TestASecondPublisherGetsTheBusWhenTheFirstEnds(t *testing.T) {
 		}
 		opened <- err
 	}()
-	time.Sleep(150 * time.Millisecond) // it has to ask more than once
+	time.Sleep(150 * time.Millisecond) // the open must try more than once
 	shutdown(t, first)
 	first.Close()
 	if err := <-opened; err != nil {
@@ -119,7 +119,7 @@ func TestTheOptionsReachTheLibrary(t *testing.T) {
 		t.Fatal(info, err)
 	}
 	_, err = lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: t.TempDir(), Capacity: 1000})
-	wantCode(t, err, lapwing.ErrInvalidArgument) // no power of two
+	wantCode(t, err, lapwing.ErrInvalidArgument) // not a power of two
 	_, err = lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: t.TempDir(), RecordBytes: -1})
 	wantCode(t, err, lapwing.ErrInvalidArgument)
 }

@@ -11,11 +11,11 @@ import (
 	"unsafe"
 )
 
-// A record can be a Go struct of numbers, bytes and arrays of them, which has the layout of the record
-// in memory. Schema.Check checks this.
+// A record can be a Go struct of numbers, bytes and arrays of them, with the memory layout of the record.
+// Schema.Check checks the layout.
 
-// RecordOf copies the record or the entry of an item into a T. ErrRecordSize: it has another size than
-// T, or the fields of T differ from those that the bus describes (see PublishRows).
+// RecordOf copies the record or the entry of an item into a T. ErrRecordSize: its size differs from that of T,
+// or the fields of T differ from the description of the bus (see PublishRows).
 func RecordOf[T any](item Item) (record T, err error) {
 	if err := checkRows[T](item.types); err != nil {
 		return record, err
@@ -26,8 +26,8 @@ func RecordOf[T any](item Item) (record T, err error) {
 	return Record[T](item.Row)
 }
 
-// Record copies a row into a T. ErrRecordSize: the row has another size than T. Fields are not compared;
-// RecordOf and Rows compare them.
+// Record copies a row into a T. ErrRecordSize: the row's size differs from that of T. Record does not compare
+// fields; RecordOf and Rows do.
 func Record[T any](row []byte) (record T, err error) {
 	if err := plain[T](); err != nil {
 		return record, err
@@ -39,9 +39,9 @@ func Record[T any](row []byte) (record T, err error) {
 	return record, nil
 }
 
-// Rows is the rows of a batch as Ts, where they are: in the memory of the batch, until it is read into
-// again. ErrRecordSize: they have another size than T, or the fields of T differ from those that the bus
-// describes (see PublishRows).
+// Rows returns the rows of a batch as Ts, in place. They are valid until the next read into the batch.
+// ErrRecordSize: their size differs from that of T, or the fields of T differ from the description of the bus
+// (see PublishRows).
 func Rows[T any](b *Batch) ([]T, error) {
 	if err := checkRows[T](b.types); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func Rows[T any](b *Batch) ([]T, error) {
 	if uintptr(b.RowBytes) != unsafe.Sizeof(record) {
 		return nil, recordSize[T](b.RowBytes)
 	}
-	rows := b.Rows() // within the memory, whatever became of it
+	rows := b.Rows() // within the memory, even if the program has replaced it
 	first := unsafe.Pointer(unsafe.SliceData(rows))
 	if uintptr(first)%unsafe.Alignof(record) != 0 {
 		return nil, invalid("the batch's memory is not aligned for %T; NewBatch aligns it", record)
@@ -61,7 +61,7 @@ func Rows[T any](b *Batch) ([]T, error) {
 	return unsafe.Slice((*T)(first), len(rows)/b.RowBytes), nil
 }
 
-// BytesOf is the memory of a record, for Publish. T must hold no pointers.
+// BytesOf returns the memory of a record, for Publish. T must not contain pointers.
 func BytesOf[T any](record *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(record)), unsafe.Sizeof(*record))
 }
@@ -83,8 +83,8 @@ func (s *Schema) Check(record any) error {
 	return s.compare(t, true)
 }
 
-// compare implements Check. A struct that is only read may have spare bytes in the place of a field,
-// because a later version of the record may use them.
+// compare implements Check. A struct that is only read may have spare bytes instead of a field, because a later
+// version of the record may use bytes that were spare.
 func (s *Schema) compare(t reflect.Type, publishes bool) error {
 	differs := func(format string, values ...any) error {
 		return &Error{Code: ErrRecordSize, Message: fmt.Sprintf("%v is not %s: ", t, s.Name) +
@@ -138,7 +138,7 @@ func structOf(record any) (reflect.Type, error) {
 	return t, nil
 }
 
-// member is a field of a struct that holds no struct.
+// member is a field of a struct, after nested structs were flattened.
 type member struct {
 	name    string
 	offset  int
@@ -174,7 +174,7 @@ func members(list []member, m member, suffix string) []member {
 	return list
 }
 
-// snakeCase is "ts_recv" of TsRecv, and "instrument_id" of InstrumentID.
+// snakeCase returns "ts_recv" for TsRecv, and "instrument_id" for InstrumentID.
 func snakeCase(name string) string {
 	var made strings.Builder
 	letters := []rune(name)
@@ -201,7 +201,7 @@ func (f Field) fits(t reflect.Type) bool {
 	return t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == f.Bytes
 }
 
-// isWithin says whether one of the members covers the field.
+// isWithin reports whether one of the members covers the field.
 func isWithin(members []member, f Field) bool {
 	return slices.ContainsFunc(members, func(m member) bool {
 		return m.offset <= f.Offset && f.Offset+f.Bytes <= m.offset+int(m.t.Size())
@@ -219,8 +219,8 @@ func (s *Schema) isSpare(m member) bool {
 
 var plainTypes sync.Map // reflect.Type to bool
 
-// plain refuses a type that holds pointers: its bytes mean nothing elsewhere, and bytes from elsewhere
-// would be taken for addresses.
+// plain returns an error for a type that contains pointers. Pointers are not valid in other processes, and
+// bytes from other processes are not valid pointers.
 func plain[T any]() error {
 	t := reflect.TypeFor[T]()
 	known, ok := plainTypes.Load(t)
@@ -250,7 +250,7 @@ func isPlain(t reflect.Type) bool {
 	case reflect.Array:
 		return isPlain(t.Elem())
 	}
-	for _, kind := range fieldKinds { // no bool: a byte from elsewhere may be neither true nor false
+	for _, kind := range fieldKinds { // no bool: a byte of another process may be neither true nor false
 		if t.Kind() == kind {
 			return true
 		}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// rowTypes compares types with the records of one bus, each type once. nil: the records are unknown, and
-// every type of their size fits.
+// rowTypes compares types with the records of one bus, each type once. If it is nil, the records are unknown,
+// and every type of their size fits.
 type rowTypes struct {
 	load      func() (*Schema, error)
 	publishes bool
@@ -18,7 +18,7 @@ type rowTypes struct {
 	schema  *Schema // nil: the bus has none
 }
 
-// busTypes returns the rowTypes for the records of the bus that is in that directory now.
+// busTypes returns the rowTypes for the records of the bus that is currently in that directory.
 func busTypes(directory string, publishes bool) *rowTypes {
 	if absolute, err := filepath.Abs(directory); err == nil {
 		directory = absolute
@@ -32,7 +32,7 @@ func busTypes(directory string, publishes bool) *rowTypes {
 	}}
 }
 
-// knownTypes returns the rowTypes for the records of a session, whose schema was read.
+// knownTypes returns the rowTypes for the records of a session whose schema was read.
 func knownTypes(schema *Schema, err error) *rowTypes {
 	return &rowTypes{load: func() (*Schema, error) { return schema, err }}
 }
@@ -42,8 +42,8 @@ func entryTypes(fold string) *rowTypes {
 	return &rowTypes{load: func() (*Schema, error) { return SchemaNamed(fold) }}
 }
 
-// checkRows refuses types that contain pointers, and types whose fields differ from the rows'. A type of
-// another size passes; the caller checks the size.
+// checkRows returns an error for types that contain pointers, and types whose fields differ from the rows'. A
+// type of another size passes; the caller checks the size.
 func checkRows[T any](r *rowTypes) error {
 	t := reflect.TypeFor[T]()
 	if r != nil {

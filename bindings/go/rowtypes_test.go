@@ -8,7 +8,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// other is as large as a quote.
+// other has the size of a quote.
 type other struct {
 	Price      int64
 	Time       uint64
@@ -16,7 +16,7 @@ type other struct {
 	Instrument uint32
 }
 
-// earlier leaves spare what a later version of it calls price.
+// earlier has spare bytes where a later version has the field price.
 type earlier struct {
 	Time       uint64
 	Instrument uint32

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// FieldType is how a field's bytes are read. Numbers are little-endian.
+// FieldType is the type of a field. Numbers are little-endian.
 type FieldType uint32
 
 const (
@@ -38,7 +38,7 @@ var fieldTypes = []string{TypeInt8: "int8", TypeInt16: "int16", TypeInt32: "int3
 	TypeUint16: "uint16", TypeUint32: "uint32", TypeUint64: "uint64", TypeFloat32: "float32", TypeFloat64: "float64",
 	TypeChar: "char", TypeText: "text", TypeBytes: "bytes"}
 
-// FieldUnit is what a field's number counts.
+// FieldUnit is the unit of a field's number.
 type FieldUnit uint32
 
 const (
@@ -48,15 +48,15 @@ const (
 	UnitFlags FieldUnit = C.LAPWING_UNIT_FLAGS  // unsigned, a sum of named bits
 )
 
-// FieldRole is what a field is to its record.
+// FieldRole is the role of a field in its record.
 type FieldRole uint32
 
 const (
 	RoleData        FieldRole = C.LAPWING_ROLE_DATA
 	RoleTime        FieldRole = C.LAPWING_ROLE_TIME         // of the record, UTC ns
-	RoleKey         FieldRole = C.LAPWING_ROLE_KEY          // what the record is about; there may be several
+	RoleKey         FieldRole = C.LAPWING_ROLE_KEY          // the subject of the record; there may be several
 	RolePublishTime FieldRole = C.LAPWING_ROLE_PUBLISH_TIME // UTC ns
-	RoleSpare       FieldRole = C.LAPWING_ROLE_SPARE        // bytes of no meaning yet
+	RoleSpare       FieldRole = C.LAPWING_ROLE_SPARE        // bytes without a meaning yet
 )
 
 const (
@@ -67,20 +67,20 @@ const (
 // Field is a part of a record.
 type Field struct {
 	Name   string
-	Offset int // bytes from the record's begin
+	Offset int // bytes from the beginning of the record
 	Bytes  int
 	Type   FieldType
 	Unit   FieldUnit
 	Role   FieldRole
 }
 
-// Schema describes the fields of a record. SchemaOfBus, SchemaNamed and Describe return whole ones. As an
-// option a Schema counts by its Text alone, so &Schema{Text: text} is enough for a text from a file.
+// Schema describes the fields of a record. SchemaOfBus, SchemaNamed and Describe return complete schemas.
+// Options use only the Text of a Schema, so &Schema{Text: text} is enough for a text from a file.
 type Schema struct {
 	Name        string
 	Version     int
 	RecordBytes int
-	Hash        uint64  // the library's; 0 if Describe made the Schema
+	Hash        uint64  // computed by the library; 0 if Describe made the Schema
 	Fields      []Field // in the order of their offsets
 	Text        string  // the whole schema in JSON
 }
@@ -100,8 +100,8 @@ func (s *Schema) text(a *arena) *C.char {
 // no schema.
 func SchemaOfBus(directory string) (*Schema, error) { return readSchema(directory, "") }
 
-// SchemaNamed is the newest version of a schema that Lapwing ships ("dbn.mbo", "kv16" …), or "orders",
-// the entries of that fold.
+// SchemaNamed returns the newest version of a schema that Lapwing ships ("dbn.mbo", "kv16" …), or "orders", the
+// entries of that fold.
 func SchemaNamed(name string) (*Schema, error) { return readSchema("", name) }
 
 func readSchema(directory, name string) (*Schema, error) {
@@ -137,7 +137,7 @@ func fillSchema(read func(*C.lapwing_schema, *C.lapwing_field, C.size_t, *C.char
 			}
 			return goSchema(&schema, fields, text), nil
 		}
-		// The first call says how much there is. Another publisher may change that before the second.
+		// The first call returns the sizes. Another publisher may change them before the second call.
 		fields = make([]C.lapwing_field, schema.field_count)
 		text = make([]C.char, schema.text_bytes)
 	}

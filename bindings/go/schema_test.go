@@ -68,7 +68,7 @@ func TestTheSchemaOfAStructIsWhatTheLibraryMakesOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	described.Hash = schema.Hash // the library's
+	described.Hash = schema.Hash // computed by the library
 	if !reflect.DeepEqual(schema, described) {
 		t.Fatalf("%+v\n%+v", described, schema)
 	}

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// Start says where a subscriber begins. The zero Start is StartLive.
+// Start is the position at which a subscriber begins. The zero Start is StartLive.
 type Start struct {
 	kind     C.uint32_t
 	value    uint64
@@ -34,21 +34,20 @@ func StartSequence(sequence uint64) Start {
 	return Start{kind: C.LAPWING_START_SEQUENCE, value: sequence}
 }
 
-// StartTime begins at that time or a little before, so that nothing published since is missed.
+// StartTime begins at that time or a little before it, so that no record published since then is missed.
 func StartTime(t time.Time) Start {
 	return Start{kind: C.LAPWING_START_TIME, value: uint64(t.UnixNano())}
 }
 
-// StartSnapshot delivers the state of the newest checkpoint, then what follows.
+// StartSnapshot delivers the state of the newest checkpoint, then the records after it.
 func StartSnapshot() Start { return Start{kind: C.LAPWING_START_SNAPSHOT} }
 
-// StartAfter continues after a position that was stored.
+// StartAfter continues after a stored position.
 func StartAfter(position Position) Start {
 	return Start{kind: C.LAPWING_START_AFTER, position: position}
 }
 
-// OnGap selects what a subscriber does about records that are no longer in the ring. The zero OnGap is
-// GapFill.
+// OnGap selects the action for records that are no longer in the ring. The zero OnGap is GapFill.
 type OnGap uint32
 
 const (
@@ -83,10 +82,10 @@ type SubscriberOptions struct {
 	Directory        string        // of the bus; required
 	Name             string        // shown by `lapwing subscribers`; "": none
 	Start            Start         // where to begin; zero: StartLive()
-	OnGap            OnGap         // what to do about a gap; 0: GapFill
+	OnGap            OnGap         // the action for a gap; 0: GapFill
 	Wait             WaitStrategy  // how to wait; 0: WaitBackoff
-	BehindRecords    uint32        // lag in records for an EventBehind: docs/reference/cpp.md; 0: not by this measure
-	BehindTime       time.Duration // lag in time for an EventBehind, or Never; 0: Never
+	BehindRecords    uint32        // lag in records before an EventBehind (docs/reference/cpp.md); 0: no limit
+	BehindTime       time.Duration // lag in time before an EventBehind, or Never; 0: Never
 	Fold             string        // of a state; "": the schema's default
 	Expect           *Schema       // the records must have this schema; nil: any
 	Instruments      []string      // symbols, even of digits, or numbers as "id:5930"; nil: all
@@ -95,10 +94,10 @@ type SubscriberOptions struct {
 	StaleAfter       time.Duration // silence before an EventStale, or Never; 0: Never
 	EndAtClose       bool          // a clean close is the end: ErrClosed
 	Observes         bool          // the program only displays records: docs/how-to/monitor.md
-	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: of none
+	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: none
 	Conflate         bool          // deliver the newest record of each key, once an interval
 	ConflateInterval time.Duration // with Conflate; 0: 250 ms
-	ConflateKeysMax  uint32        // with Conflate: more keys end the interval early; 0: 65,536
+	ConflateKeysMax  uint32        // with Conflate; more keys end the interval early; 0: 65,536
 }
 
 func (o *SubscriberOptions) c(a *arena) (made C.lapwing_subscriber_options, err error) {
@@ -138,17 +137,17 @@ func (o *SubscriberOptions) c(a *arena) (made C.lapwing_subscriber_options, err 
 
 type subscriberHandle = handle[*C.lapwing_subscriber]
 
-// Subscriber reads a bus at its own pace, from any point, through every gap.
+// Subscriber reads a bus at its own pace, from any position and across gaps.
 type Subscriber struct {
 	subscriberHandle
 	isSparse bool
 	items    items
 	fold     string
-	records  *rowTypes // of the session that is read
+	records  *rowTypes // of the current session
 	state    *rowTypes
 }
 
-// OpenSubscriber checks the options. It never waits: the bus is looked for by the calls that read.
+// OpenSubscriber checks the options. It never waits: the calls that read find the bus.
 func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 	var a arena
 	defer a.free()
@@ -168,11 +167,11 @@ func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 	return s, nil
 }
 
-// Read copies rows into the batch, as many as are there and fit, or brings one event. It waits until
-// there is something. ErrTooSmall: b.RowBytes is what a row takes; nothing was consumed. ErrWouldBlock,
-// ErrTimedOut, ErrInterrupted and ErrMisuse leave the subscriber as it was. Any other error is its end,
-// and stays: ErrClosed (with EndAtClose), ErrPublisherGone, ErrNoAnswer, ErrNoBus, ErrStoppedAtGap,
-// ErrRecordSize …. It allocates nothing.
+// Read copies as many rows as are available and fit into the batch, or returns one event. It waits until there
+// is a row or an event. It allocates nothing. ErrTooSmall: b.RowBytes is the size of a row; nothing was
+// consumed. ErrWouldBlock, ErrTimedOut, ErrInterrupted and ErrMisuse do not change the subscriber. All other
+// errors are final: ErrClosed (with EndAtClose), ErrPublisherGone, ErrNoAnswer, ErrNoBus, ErrStoppedAtGap,
+// ErrRecordSize ….
 func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 	err := s.wait(ctx, func(c *C.lapwing_subscriber, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		if err := s.items.refuse(); err != nil {
@@ -212,7 +211,7 @@ func (s *Subscriber) note(c *C.lapwing_subscriber, b *Batch) {
 	}
 }
 
-// ReadOne copies the next record, which must be as long as the memory given: the fast path.
+// ReadOne copies the next record, which must have the length of `record`. It is the fast path for one record.
 // ErrEventDue: an event or a state comes first; read it with Read. ErrRecordSize: records have another
 // size. Other errors are those of Read.
 func (s *Subscriber) ReadOne(ctx context.Context, record []byte) (sequence uint64, err error) {
@@ -242,7 +241,7 @@ func (s *Subscriber) Schema() (schema *Schema, err error) {
 	return schema, err
 }
 
-// sessionSchema implements Schema, within a call.
+// sessionSchema implements Schema within a call.
 func sessionSchema(c *C.lapwing_subscriber) (*Schema, error) {
 	return fillSchema(func(schema *C.lapwing_schema, fields *C.lapwing_field, fieldsMax C.size_t,
 		text *C.char, textBytesMax C.size_t, e *C.lapwing_error) C.lapwing_result {
@@ -263,7 +262,8 @@ type Ages struct {
 	Max       time.Duration
 }
 
-// Ages returns how old the records were that MeasureEvery chose. ErrNotFound: none was measured.
+// Ages returns the ages of the records that MeasureEvery chose, as of their delivery. ErrNotFound: none was
+// measured.
 func (s *Subscriber) Ages() (Ages, error) {
 	ages := C.lapwing_ages{struct_size: C.sizeof_lapwing_ages}
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
@@ -284,8 +284,8 @@ func (s *Subscriber) Ages() (Ages, error) {
 	}, nil
 }
 
-// Position is what to store: after the record with that sequence, which is of the last batch, or in a
-// loop over Items the one in hand. 0: after everything that was delivered.
+// Position returns the position to store: after the record with that sequence. The record must be in the last
+// batch. In a loop over Items, it is the current one. 0: after everything that was delivered.
 func (s *Subscriber) Position(sequence uint64) (Position, error) {
 	var position C.lapwing_position
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
@@ -297,9 +297,9 @@ func (s *Subscriber) Position(sequence uint64) (Position, error) {
 	return goPosition(&position), err
 }
 
-// FD is a descriptor for an event loop: the subscriber's own, not to be closed. It becomes readable
-// when a call that answered ErrWouldBlock, ErrTimedOut or ErrInterrupted may have something. It costs a
-// helper thread. ErrInvalidArgument: with WaitBusy. With Conflate also call at the interval's end.
+// FD returns a descriptor for an event loop. It belongs to the subscriber: do not close it. It is readable when
+// a call that returned ErrWouldBlock, ErrTimedOut or ErrInterrupted may have a result. It costs a helper
+// thread. ErrInvalidArgument: with WaitBusy. With Conflate, also call at the interval's end.
 func (s *Subscriber) FD() (int, error) {
 	fd := C.int32_t(-1)
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
@@ -308,7 +308,7 @@ func (s *Subscriber) FD() (int, error) {
 	return int(fd), err
 }
 
-// SubscriberInfo is as of the call.
+// SubscriberInfo is the state of a subscriber at the time of the call.
 type SubscriberInfo struct {
 	RecordBytes  int // of the session that was delivered last; 0: none was
 	SchemaName   string
@@ -317,7 +317,7 @@ type SubscriberInfo struct {
 	SessionID    ID
 	Head         uint64 // the newest record; 0 while no bus is attached
 	Lag          uint64 // records behind it
-	Durable      uint64 // no power cut takes a record up to here back
+	Durable      uint64 // no power cut removes a record up to here
 	IsLive       bool   // it reads the ring, at most BehindRecords behind
 	IsDescribed  bool
 	Records      uint64 // delivered
@@ -325,7 +325,7 @@ type SubscriberInfo struct {
 	Last         uint64
 	Gaps         uint64
 	Lost         uint64
-	InState      uint64 // after a gap, not delivered since a state has them
+	InState      uint64 // after a gap, not delivered because a state has them
 	Filled       uint64
 	Duplicates   uint64
 	OutOfOrder   uint64
@@ -337,7 +337,7 @@ type SubscriberInfo struct {
 	Waiting      uint64 // keys whose newest record waits for the end of the interval
 }
 
-// Inspect waits for nothing.
+// Inspect returns the state of the subscriber. It never waits.
 func (s *Subscriber) Inspect() (SubscriberInfo, error) {
 	info := C.lapwing_subscriber_info{struct_size: C.uint32_t(C.sizeof_lapwing_subscriber_info)}
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {

@@ -184,7 +184,7 @@ func TestConflationDeliversTheNewestOfEachKeyAndCountsTheOthers(t *testing.T) {
 			continue
 		}
 		got, err := lapwing.Record[quote](item.Row)
-		if err != nil || got.Time != item.Sequence { // the record's number is in its time
+		if err != nil || got.Time != item.Sequence { // the record's time is its number
 			t.Fatal(got, item.Sequence, err)
 		}
 		newest[got.Instrument] = item.Sequence
@@ -259,7 +259,7 @@ func TestTheDescriptorBecomesReadableWhenARecordComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for { // what came with the join is taken, and the next call has nothing
+	for { // take everything from the join, until a call has no result
 		if err := s.Read(lapwing.NoWait, lapwing.NewBatch(4096)); err != nil {
 			wantCode(t, err, lapwing.ErrWouldBlock)
 			break
@@ -297,7 +297,7 @@ func TestCallsAfterCloseAreMisuse(t *testing.T) {
 	}
 	_, err = s.Inspect()
 	wantCode(t, err, lapwing.ErrMisuse)
-	s.Interrupt() // nothing is there to interrupt
+	s.Interrupt() // no wait is under way
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -23,17 +23,16 @@ func goMapping(m *C.lapwing_symbol_mapping) SymbolMapping {
 	return SymbolMapping{goText(m.symbol[:]), uint32(m.instrument_id), uint32(m.start_date), uint32(m.end_date)}
 }
 
-// Symbols maps the symbols of a feed to its instruments, by date. Outside all dates of a symbol or an
-// instrument, the mapping that began last counts. Symbols do not change, need no Close, and may be used by
+// Symbols maps the symbols of a feed to its instruments by date. Outside all dates of a symbol or an
+// instrument, the mapping that began last applies. Symbols do not change, need no Close, and may be used by
 // several goroutines at a time. The zero Symbols are empty.
 type Symbols struct {
-	mu sync.Mutex // a handle of C takes one call at a time
+	mu sync.Mutex // a C handle takes one call at a time
 	c  *C.lapwing_symbols
 }
 
-// SymbolsOfBus returns the symbols of the feed's DBN metadata, as the last publisher of the bus in that
-// directory wrote them. They are empty if the feed has no metadata. Errors: ErrNoBus,
-// ErrBadInput, ErrDamaged.
+// SymbolsOfBus returns the symbols of the feed's DBN metadata, which the last publisher of the bus in that
+// directory wrote. They are empty if the feed has no metadata. Errors: ErrNoBus, ErrBadInput, ErrDamaged.
 func SymbolsOfBus(directory string) (*Symbols, error) {
 	if err := load(); err != nil {
 		return nil, err
@@ -53,10 +52,10 @@ func SymbolsOfBus(directory string) (*Symbols, error) {
 	return s, nil
 }
 
-// Find returns the instrument of a symbol at a time, in UTC ns like the times of records. ok
-// is false if the symbol is unknown.
+// Find returns the instrument of a symbol at a time, in UTC ns like the times of records. ok is false if the
+// symbol is unknown.
 func (s *Symbols) Find(symbol string, utcNs uint64) (instrumentID uint32, ok bool) {
-	if strings.ContainsRune(symbol, 0) { // C would cut it there
+	if strings.ContainsRune(symbol, 0) { // C would truncate it there
 		return 0, false
 	}
 	name := C.CString(symbol)
@@ -98,8 +97,8 @@ func (s *Symbols) List() []SymbolMapping {
 	return mappings
 }
 
-// found performs a call of C. It returns false for ErrNotFound and ErrTooSmall. No other error is possible
-// but a lack of memory, at which a Go program ends.
+// found performs a C call. It returns false for ErrNotFound and ErrTooSmall. The only other possible error is a
+// lack of memory, which ends a Go program.
 func (s *Symbols) found(f func(*C.lapwing_error) C.lapwing_result) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

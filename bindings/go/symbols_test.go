@@ -35,7 +35,7 @@ func dbnMetadata(mappings []lapwing.SymbolMapping) []byte {
 	return append(order.AppendUint32([]byte("DBN\x02"), uint32(len(made))), made...)
 }
 
-// rolled are the mappings of a symbol that stands for another instrument after a day, and of two others.
+// rolled are the mappings of a symbol that means another instrument after a day, and of two other symbols.
 var rolled = []lapwing.SymbolMapping{
 	{Symbol: "AIG", InstrumentID: 1, StartDate: 20240101, EndDate: 20250101},
 	{Symbol: "ES.c.0", InstrumentID: 17077, StartDate: 20240101, EndDate: 20240315},
@@ -109,7 +109,7 @@ func TestSymbolsOfAFeedWithoutMetadataAreEmpty(t *testing.T) {
 }
 
 func TestSymbolsAreReadBySeveralGoroutines(t *testing.T) {
-	const count = 2000 // a List of them takes long enough to overlap another one
+	const count = 2000 // so many that calls of List overlap
 	var many []lapwing.SymbolMapping
 	for id := range uint32(count) {
 		many = append(many, lapwing.SymbolMapping{

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// Values of options that are durations, for what a number does not say. Each option names the one that it
-// takes.
+// Special values of options that are durations. Each option documents the value that it accepts.
 const (
-	Forever   time.Duration = C.LAPWING_FOREVER    // the wait does not end
-	Never     time.Duration = C.LAPWING_NEVER      // no time is too long
+	Forever   time.Duration = C.LAPWING_FOREVER    // no limit
+	Never     time.Duration = C.LAPWING_NEVER      // never, whatever the time
 	OnRequest time.Duration = C.LAPWING_ON_REQUEST // only when a call requests it
 )
 
-// NoWait is the context of a call that does not wait: where it would have to, it answers ErrWouldBlock.
+// NoWait is the context of a call that does not wait. If it would have to wait, it returns ErrWouldBlock.
 var NoWait context.Context = noWait{}
 
 type noWait struct{}
@@ -33,7 +32,7 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
-// timeoutOf is the timeout that C is given.
+// timeoutOf returns the timeout for a C call.
 func timeoutOf(ctx context.Context) C.int64_t {
 	if ctx == NoWait {
 		return 0
@@ -42,11 +41,11 @@ func timeoutOf(ctx context.Context) C.int64_t {
 	if !ok {
 		return C.LAPWING_FOREVER
 	}
-	return C.int64_t(max(time.Until(deadline), 1)) // 0 is for NoWait alone
+	return C.int64_t(max(time.Until(deadline), 1)) // 0 means NoWait
 }
 
-// Calls that make a handle have none that could be interrupted. One that waits until another process
-// lets go of a lock waits in pieces of this length, between which the context is checked.
+// A call that opens a handle cannot be interrupted, because there is no handle yet. A call that waits until
+// another process releases a lock waits in steps of this length, and checks the context between them.
 const lockPatience = 50 * time.Millisecond
 
 // openLocked performs a call that waits for a lock.
@@ -55,7 +54,7 @@ func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.la
 		return err
 	}
 	e := noError()
-	var taken error // what the last piece has answered: it says what is in the way
+	var taken error // the error of the last step, which names the obstacle
 	for {
 		switch {
 		case ctx == NoWait || ctx.Err() == nil:
@@ -75,11 +74,11 @@ func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.la
 	}
 }
 
-// A call that waits for a peer, in a context without a deadline, begins anew after this time.
+// In a context without a deadline, a call that waits for a peer restarts after this time.
 const peerPatience = 10 * time.Second
 
-// openPeer performs a call that waits for another process to answer. If the context is canceled, the
-// call continues in the goroutine until it times out, and its result is dropped.
+// openPeer performs a call that waits for another process to answer. If the context is canceled, the call
+// continues in a goroutine until it times out, and its result is dropped.
 func openPeer[P any](ctx context.Context, patience time.Duration,
 	open func(C.int64_t, *P, *C.lapwing_error) C.lapwing_result, drop func(P)) (P, error) {
 	var none P
@@ -120,7 +119,7 @@ func openPeer[P any](ctx context.Context, patience time.Duration,
 		return a.made, a.err
 	case <-ctx.Done():
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the call's own, too, and it has the words
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the call times out too, and its error has the details
 		a := <-answers
 		return a.made, a.err
 	}

@@ -11,7 +11,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// reading starts a read that has nothing to read, and returns once it waits.
+// reading starts a read without a result, and returns once the read waits.
 func reading(t *testing.T, ctx context.Context, s *lapwing.Subscriber) <-chan error {
 	t.Helper()
 	answers := make(chan error, 1)
@@ -19,7 +19,7 @@ func reading(t *testing.T, ctx context.Context, s *lapwing.Subscriber) <-chan er
 		for {
 			err := s.Read(ctx, lapwing.NewBatch(4096))
 			if lapwing.CodeOf(err) == lapwing.ErrMisuse && !errors.Is(err, os.ErrClosed) {
-				continue // it has met the Inspect below
+				continue // it overlapped the Inspect below
 			}
 			answers <- err
 			return
@@ -111,7 +111,7 @@ func TestACancellationBetweenWaitsEndsNone(t *testing.T) {
 		if err := s.Read(ctx, lapwing.NewBatch(4096)); err != nil {
 			t.Fatal(err)
 		}
-		cancel() // interrupts the subscriber while nothing waits, or the wait below
+		cancel() // interrupts the subscriber while no call waits, or the wait below
 		answers := reading(t, context.Background(), s)
 		publish(t, p, quotes(n, 1))
 		if err := <-answers; err != nil {
@@ -128,7 +128,7 @@ func TestInterruptEndsOneWait(t *testing.T) {
 	s.Interrupt()
 	wantCode(t, <-answers, lapwing.ErrInterrupted)
 
-	s.Interrupt() // the next wait
+	s.Interrupt() // interrupts the next wait
 	wantCode(t, s.Read(within(t), lapwing.NewBatch(4096)), lapwing.ErrInterrupted)
 
 	publish(t, p, quotes(1, 1))

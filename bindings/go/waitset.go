@@ -34,7 +34,7 @@ var sourceKinds = []string{SourceSubscriber: "subscriber", SourceConflated: "con
 	SourceConsumer: "consumer", SourceProducer: "producer", SourceDuplex: "duplex", SourceListener: "listener",
 	SourceFD: "fd", SourceTimer: "timer"}
 
-// Source is what a WaitSet waits for: a *Subscriber, *Consumer, *Producer, *Duplex, *Listener, *Descriptor or
+// Source is a source of a WaitSet: a *Subscriber, *Consumer, *Producer, *Duplex, *Listener, *Descriptor or
 // *Timer.
 type Source interface {
 	begin() error
@@ -80,9 +80,9 @@ type waitSetHandle = handle[*C.lapwing_wait_set]
 //	}
 //
 // A set has up to 127 sources, which it does not own. A source that is closed leaves the set. A source that
-// has ended is ready until Remove or its Close. While Wait waits, calls of its sources answer ErrMisuse, and
-// so does a Wait during a call of a source. Interrupt and Close of a source may be called at any time. Only
-// the set's own Interrupt ends a Wait.
+// has ended is ready until Remove or its Close. While Wait waits, calls of its sources return ErrMisuse. A Wait
+// during a call of a source also returns ErrMisuse. Interrupt and Close of a source may be called at any time.
+// Only the set's own Interrupt ends a Wait.
 type WaitSet struct {
 	waitSetHandle
 	use     *setUse
@@ -90,7 +90,7 @@ type WaitSet struct {
 	found   C.lapwing_ready
 }
 
-// NewWaitSet returns an empty set. A Subscriber that waits with WaitBusy needs a set that does so as well.
+// NewWaitSet returns an empty set. A Subscriber that waits with WaitBusy requires a set with WaitBusy.
 func NewWaitSet(wait WaitStrategy) (*WaitSet, error) {
 	if err := cmp.Or(load(), wait.check()); err != nil {
 		return nil, err
@@ -110,17 +110,17 @@ func NewWaitSet(wait WaitStrategy) (*WaitSet, error) {
 	return w, nil
 }
 
-// AddSubscriber adds a subscriber, which is ready if Read would not wait.
+// AddSubscriber adds a subscriber. It is ready if Read would not wait.
 func (w *WaitSet) AddSubscriber(s *Subscriber) error {
 	return w.add(s, func(c *C.lapwing_wait_set, id *C.uint64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_wait_set_add_subscriber(c, s.c, 0, id, e)
 	})
 }
 
-// AddConsumer adds a consumer, which is ready if there is a message.
+// AddConsumer adds a consumer. It is ready if there is a message.
 func (w *WaitSet) AddConsumer(c *Consumer) error { return w.addChannel(c, &c.channel, 0) }
 
-// AddProducer adds a producer, which is ready if there is room for a message of that many bytes.
+// AddProducer adds a producer. It is ready if there is room for a message of that many bytes.
 func (w *WaitSet) AddProducer(p *Producer, bytes int) error {
 	if err := notNegative("bytes", bytes); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (w *WaitSet) AddProducer(p *Producer, bytes int) error {
 	return w.addChannel(p, &p.channel, bytes)
 }
 
-// AddDuplex adds a duplex, which is ready if there is a call, a message or a reply, or if a call of its own
-// has timed out.
+// AddDuplex adds a duplex. It is ready if there is a call, a message or a reply, or if one of its own calls has
+// timed out.
 func (w *WaitSet) AddDuplex(d *Duplex) error { return w.addChannel(d, &d.channel, 0) }
 
 func (w *WaitSet) addChannel(source Source, end *channel, bytes int) error {
@@ -138,14 +138,14 @@ func (w *WaitSet) addChannel(source Source, end *channel, bytes int) error {
 	})
 }
 
-// AddListener adds a listener, which is ready if an accept or Tend has something to do.
+// AddListener adds a listener. It is ready if an accept or Tend has something to do.
 func (w *WaitSet) AddListener(l *Listener) error {
 	return w.add(l, func(c *C.lapwing_wait_set, id *C.uint64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_wait_set_add_listener(c, l.c, 0, id, e)
 	})
 }
 
-// AddFD adds a descriptor, which is ready at one of the events of poll(2). On Linux their numbers are
+// AddFD adds a descriptor. It is ready at one of the events of poll(2). On Linux their numbers are
 // syscall.EPOLLIN, EPOLLOUT, EPOLLPRI and EPOLLRDHUP. Remove it before you close fd.
 func (w *WaitSet) AddFD(fd int, events uint32) (*Descriptor, error) {
 	d := &Descriptor{}
@@ -158,8 +158,8 @@ func (w *WaitSet) AddFD(fd int, events uint32) (*Descriptor, error) {
 	return d, nil
 }
 
-// AddTimer adds a timer, which is ready after the time `in`, and then once every `every`. An `every` of 0 is
-// once; with an `in` of Never the timer waits for Reset.
+// AddTimer adds a timer. It is ready after the time `in`, and then once every `every`. If `every` is 0, it is
+// ready only once. If `in` is Never, the timer starts with Reset.
 func (w *WaitSet) AddTimer(in, every time.Duration) (*Timer, error) {
 	if err := timerTimes(in, every); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func timerTimes(in, every time.Duration) error {
 	return cmp.Or(duration("in", in, "Never"), notNegative("every", every))
 }
 
-// Reset sets the timer anew, as AddTimer does. ErrNotFound: it was removed.
+// Reset restarts the timer. The arguments are those of AddTimer. ErrNotFound: the timer was removed.
 func (t *Timer) Reset(in, every time.Duration) error {
 	if err := timerTimes(in, every); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (w *WaitSet) Remove(source Source) error {
 	})
 }
 
-// add performs a call that adds a source, which no other call may use meanwhile.
+// add performs a call that adds a source. No other call may use the source meanwhile.
 func (w *WaitSet) add(source Source,
 	f func(*C.lapwing_wait_set, *C.uint64_t, *C.lapwing_error) C.lapwing_result) error {
 	if err := source.begin(); err != nil {
@@ -224,7 +224,7 @@ func (w *WaitSet) add(source Source,
 	})
 }
 
-// forgetClosed forgets the sources that left the set by their Close.
+// forgetClosed deletes the sources that left the set by their Close.
 func (w *WaitSet) forgetClosed() {
 	for id, source := range w.sources {
 		if m := source.place().Load(); m == nil || m.set != w.use {
@@ -233,7 +233,7 @@ func (w *WaitSet) forgetClosed() {
 	}
 }
 
-// change performs a call about a source of the set, which no other call may use meanwhile.
+// change performs a call on a source of the set. No other call may use the source meanwhile.
 func (w *WaitSet) change(source Source,
 	f func(*C.lapwing_wait_set, C.uint64_t, *C.lapwing_error) C.lapwing_result) error {
 	absent := &Error{Code: ErrNotFound, Message: "the source was not found: it is not in this wait set. Add it first"}
@@ -257,14 +257,14 @@ func (w *WaitSet) change(source Source,
 
 // Ready is a source that is ready.
 type Ready struct {
-	Source      Source // the one that was added
+	Source      Source // the source that was added
 	Kind        SourceKind
 	Expirations uint64 // of a timer, since it was last ready
 	Events      uint32 // of a descriptor: those of poll(2)
 }
 
 // Wait returns the next source that is ready. It takes nothing from the source: call the source with NoWait.
-// A source with something left is ready again. Sources take turns. It allocates nothing.
+// A source with more items is ready again. Sources take turns. Wait allocates nothing.
 func (w *WaitSet) Wait(ctx context.Context) (ready Ready, err error) {
 	err = w.wait(ctx, func(c *C.lapwing_wait_set, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		if !w.use.beginCall(true) {
@@ -282,7 +282,7 @@ func (w *WaitSet) Wait(ctx context.Context) (ready Ready, err error) {
 	return ready, err
 }
 
-// Close ends the wait under way and gives the set back. Its sources stay open.
+// Close ends the wait under way and frees the set. Its sources stay open.
 func (w *WaitSet) Close() error {
 	return w.closeUnless(func() error {
 		clear(w.sources)

@@ -70,7 +70,7 @@ type answered struct {
 	err   error
 }
 
-// waiting starts a wait that has nothing to return, and returns once it waits. source is in the set.
+// waiting starts a wait without a result, and returns once it waits. source is in the set.
 func waiting(t *testing.T, ctx context.Context, set *lapwing.WaitSet, source *lapwing.Subscriber) <-chan answered {
 	t.Helper()
 	answers := make(chan answered, 1)
@@ -78,7 +78,7 @@ func waiting(t *testing.T, ctx context.Context, set *lapwing.WaitSet, source *la
 		for {
 			ready, err := set.Wait(ctx)
 			if lapwing.CodeOf(err) == lapwing.ErrMisuse && !errors.Is(err, os.ErrClosed) {
-				continue // it has met the Inspect below
+				continue // it overlapped the Inspect below
 			}
 			answers <- answered{ready, err}
 			return
@@ -168,7 +168,7 @@ func TestTheWaitOfASetEndsAsOthersDo(t *testing.T) {
 	if _, err := ss[0].Inspect(); err != nil {
 		t.Fatal("a source was closed with its set:", err)
 	}
-	wantNothing(t, setOf(t, ss)) // of another set
+	wantNothing(t, setOf(t, ss)) // the sources can be added to another set
 }
 
 func TestTimersAreReadyInTimeAndAgain(t *testing.T) {
@@ -330,7 +330,7 @@ func TestASourceThatIsClosedLeavesItsSet(t *testing.T) {
 	wantCode(t, set.Remove(ss[0]), lapwing.ErrNotFound)
 }
 
-// A source may be closed at any time: in C that would be an error during a wait.
+// A source may be closed at any time. In C that would be an error during a wait.
 func TestSourcesThatAreClosedDuringAWaitLeaveTheSet(t *testing.T) {
 	ps, ss := twoBuses(t)
 	set := setOf(t, ss)
@@ -365,7 +365,7 @@ func TestCallsOfASetAndOfItsSourcesDoNotOverlap(t *testing.T) {
 	wantCode(t, (<-answers).err, lapwing.ErrInterrupted)
 
 	reads := reading(t, context.Background(), ss[1])
-	for { // the read has its handle, and may be about to enter the set
+	for { // the read has begun, and may be about to enter the set
 		if _, err = set.Wait(lapwing.NoWait); lapwing.CodeOf(err) == lapwing.ErrMisuse {
 			break
 		}

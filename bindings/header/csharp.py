@@ -1,4 +1,4 @@
-"""This module makes Native.cs, which has the enumerations, structs and functions for C#."""
+"""This module generates Native.cs, with the enumerations, structs and functions for C#."""
 
 import sys
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the file through which a package calls the functions of lapwing.h.
+"""Generates the file with which a package calls the functions of lapwing.h.
 
     emit.py LANGUAGE [--header FILE] OUT     LANGUAGE: csharp, java, node
 
-OUT is written only if its content differs, so that an incremental build stays quick.
+OUT is written only if its content differs, so that incremental builds stay fast.
 Exit: 0 OUT matches the header, 1 the header has an unknown form, 2 wrong usage,
 77 Python is too old.
 """

@@ -1,18 +1,19 @@
-"""This module makes C.java: a number for each constant, a class for each struct, a method for each
-function. The class of a struct has its layout and the offsets of its fields. Names lose "lapwing_".
+"""This module generates C.java: a number for each constant, a class for each struct, a method for
+each function. The class of a struct has its layout and the offsets of its fields. Names lose
+"lapwing_".
 """
 
 import sys
 
-# These calls are short and never wait. The thread does not change its state for them, which halves
-# the cost of a call. A garbage collection waits until they return.
+# These calls are short and never wait. They run without a thread-state transition, which halves the
+# cost of a call. Garbage collection waits until they return.
 CRITICAL = {
     "version", "error_name", "publisher_interrupt", "subscriber_interrupt", "subscriber_position",
     "cursor_position", "books_find", "books_levels", "listener_fd", "listener_interrupt",
     "channel_commit", "channel_abort", "channel_release", "channel_fd", "channel_interrupt",
     "wait_set_interrupt",
 }
-# If the timeout is 0, these calls do not wait either, and are called as NAME_now.
+# If the timeout is 0, these calls do not wait either. They are then called as NAME_now.
 CRITICAL_NOW = {"publisher_publish", "subscriber_read_one", "channel_claim", "channel_peek"}
 
 SCALARS = {  # the layout and the type
@@ -51,7 +52,7 @@ def short(name):
 
 
 def wrapped(line):
-    """The text in lines of at most 100 columns, broken behind commas."""
+    """Wraps the text to at most 100 columns, after commas."""
     if len(line) <= 100:
         return line
     at = line.rindex(", ", 0, 100) + 1
@@ -85,7 +86,7 @@ def struct_text(struct):
 
 
 def function_text(function, variant, library_call):
-    """The class that makes the handle when it is first needed, and the method that calls it."""
+    """Returns the class that makes the method handle on first use, and the method that calls it."""
     layouts = [java_type(one)[0] for one in function.parameters]
     descriptor, type_, returned = "ofVoid", "void", ""
     if function.result.type != "void":

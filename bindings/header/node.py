@@ -1,4 +1,4 @@
-"""This module makes abi.ts, which has the constants, structs and functions for Node.js."""
+"""This module generates abi.ts, with the constants, structs and functions for Node.js."""
 
 import re
 
@@ -15,7 +15,7 @@ NAMED = {
     "lapwing_event.kind": "lapwing_event_kind",
     "lapwing_event.cause": "lapwing_cause",
 }
-TRUTHS = r"(is|has)_\w+|fillable"  # the fields that are true or false
+TRUTHS = r"(is|has)_\w+|fillable"  # boolean fields
 NO_INTERFACE = r"\w+_(id|batch|view|message|reply|request|error|schema|field|options|event|ready)"
 
 TEXT = """\
@@ -56,7 +56,7 @@ def interface(struct):
 
 
 def struct_texts(struct, enums):
-    """The layout of a struct, and its interface."""
+    """Returns the layout of a struct and its interface."""
     layout, members = "", ""
     for field in struct.fields:
         key = f"{struct.name}.{field.name}"

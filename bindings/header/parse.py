@@ -1,7 +1,7 @@
-"""This module reads lapwing.h into structs, enumerations, constants and functions.
+"""This module parses lapwing.h into structs, enumerations, constants and functions.
 
-The header keeps to a few forms, which the patterns below list. Any other form ends the program with
-a message. Constants lose the prefix "LAPWING_". All other names are those of C.
+The header uses a few forms, which the patterns below match. Any other form ends the program with a
+message. Constants lose the prefix "LAPWING_". All other names are those in C.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections import namedtuple
 from dataclasses import dataclass
 from os.path import commonprefix
 
-# The sizes in bytes, on Linux with a 64-bit processor. Each type is aligned to its own size.
+# Sizes in bytes on 64-bit Linux. Each type is aligned to its size.
 SCALARS = {"char": 1, "uint8_t": 1, "uint16_t": 2, "int32_t": 4, "uint32_t": 4,
            "int64_t": 8, "uint64_t": 8, "size_t": 8}
 

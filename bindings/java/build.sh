@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds the Java package and the rates of bench/languages into build/bindings/java, and installs it into Maven's local repository,
-# from which the Kotlin package takes it. Needs no library of Lapwing: it is loaded at run time.
+# Builds the Java package and the benchmark of bench/languages into build/bindings/java. Installs the package
+# into Maven's local repository, where the Kotlin package finds it. Does not need Lapwing's library, which is
+# loaded at run time.
 #
-# Exit: 0 built, 77 the machine lacks what the last line says, else what failed.
+# Exit: 0 built, 77 this machine lacks something that the last line names, any other: the exit code of the
+# failed step.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/jdk.sh"

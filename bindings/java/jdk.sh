@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Sets JAVA_HOME to a JDK that has java.lang.foreign: the one that is set, that of PATH, or one
-# below /usr/lib/jvm. For scripts that source it; its function ends them with 77 if there is none.
+# Sets JAVA_HOME to a JDK with java.lang.foreign: that of JAVA_HOME, that of PATH, or one below
+# /usr/lib/jvm. Scripts source this file. Its function exits with 77 if there is no such JDK.
 
 jdk_needed=22
 
-# The feature release of the JDK in a directory; 0: there is none.
+# Prints the feature release of the JDK in a directory; 0: there is none.
 jdk_version() {
   local version=
   [[ -x $1/bin/javac && -r $1/release ]] &&

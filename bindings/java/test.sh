@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the Java package, which run its examples, with the library LAPWING_LIBRARY.
-# After build.sh.
+# Runs the tests of the Java package, including its examples, with the library LAPWING_LIBRARY. Run build.sh
+# first.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/jdk.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the package in build/bindings/node.
-# Exit: 0 built, 77 the machine lacks what the last line says.
+# Exit: 0 built, 77 skipped: the last line names the missing requirement.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$here/../../build/bindings/node

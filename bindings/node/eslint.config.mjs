@@ -1,4 +1,4 @@
-// For lint.sh. Rules that need types are for what TypeScript compiles.
+// Used by lint.sh. Rules that need types apply only to TypeScript files.
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import globals from 'globals';
@@ -9,7 +9,7 @@ export default defineConfig(
   {
     files: ['**/*.mjs'],
     languageOptions: { globals: globals.node },
-    rules: { 'no-unused-vars': ['error', { ignoreRestSiblings: true }] }, // they leave a member out
+    rules: { 'no-unused-vars': ['error', { ignoreRestSiblings: true }] }, // used to omit a member
   },
   {
     files: ['**/*.ts', '**/*.mts'],
@@ -21,9 +21,9 @@ export default defineConfig(
       '@typescript-eslint/await-thenable': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': 'error',
-      '@typescript-eslint/no-explicit-any': 'off', // koffi's functions and the fields of records
+      '@typescript-eslint/no-explicit-any': 'off', // needed for koffi's functions and record fields
     },
   },
-  // Only compiled: its expressions are for their types.
+  // Compiled but not run: its expressions only check types.
   { files: ['tests/types.mts'], rules: { '@typescript-eslint/no-unused-expressions': 'off' } },
 );

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs eslint over the package. Builds it first, since build.sh installs eslint.
 #
-# Exit: 0 nothing found, 77 the machine lacks what the last line says, 1 anything else.
+# Exit: 0 nothing found, 77 skipped: the last line names the missing requirement, 1 any other error.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/build.sh"

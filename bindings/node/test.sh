@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the package's tests and examples, which build.sh has built, with the library LAPWING_LIBRARY.
+# Runs the package's tests and examples, built by build.sh, with the library LAPWING_LIBRARY.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${LAPWING_LIBRARY:?set it to the path of liblapwing.so.1}"

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Builds the package in an environment of its own, build/bindings/python/venv, with what
-# requirements.txt names.
+# Builds the package in its own environment, build/bindings/python/venv, with the packages of
+# requirements.txt.
 #
 # PYTHON  the interpreter; by default python3
-# LAPWING_REQUIRE_REGISTRIES  1: a package that cannot be had is an error
+# LAPWING_REQUIRE_REGISTRIES  1: fail if a package cannot be downloaded
 #
-# Exit: 0 built; 77 SKIPPED: the last line says what the machine lacks; 1 anything else.
+# Exit: 0 built; 77 SKIPPED: the last line names the missing requirement; 1 any other error.
 set -eu
 cd "$(dirname "$0")"
 
-install_seconds_max=900 # ends a hang; what cannot be reached is known to pip after 20 s
+install_seconds_max=900 # ends a hang; pip detects an unreachable index after 20 s
 build=$(cd ../.. && pwd)/build/bindings/python
 venv=$build/venv
 python=${PYTHON:-python3}
@@ -34,7 +34,7 @@ mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9
 
-# The requirements are copied last: they stand there only if all of them were installed.
+# Copied last, so that the copy exists only if all requirements were installed.
 if ! cmp -s requirements.txt "$venv/requirements.txt"; then
   rm -rf "$venv"
   "$python" -m venv "$venv"
@@ -47,7 +47,7 @@ if ! cmp -s requirements.txt "$venv/requirements.txt"; then
   cp requirements.txt "$venv/requirements.txt"
 fi
 
-# CMake takes the launcher from the environment. Paths of the clone are no part of what ccache knows it by.
+# CMake reads the launcher from the environment. The path of the clone is not part of ccache's key.
 if command -v ccache >/dev/null; then
   CCACHE_BASEDIR=$(cd ../.. && pwd)
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR CCACHE_NOHASHDIR=true

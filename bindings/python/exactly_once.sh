@@ -1,9 +1,9 @@
 #!/bin/sh
-# Kills the examples order_strategy.py and order_gateway.py, and their publisher, at random:
-# tests/end_to_end/exactly_once_test.py with the programs of this package. After build.sh.
-# Then the strategy in C++ with the gateway in Python, since both speak of the same orders.
+# Runs tests/end_to_end/exactly_once_test.py with this package's examples. The test kills the strategy,
+# the gateway and their publisher at random times. The first run uses the C++ strategy and
+# order_gateway.py; the second uses order_strategy.py and order_gateway.py. Run build.sh first.
 #
-# Exit: 0 each order once; 77 SKIPPED: the package is not built; 1 anything else.
+# Exit: 0 each order once; 77 SKIPPED: the package is not built; 1 any other error.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$root/build/bindings/python/venv/bin/python

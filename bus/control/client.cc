@@ -17,13 +17,13 @@
 namespace lapwing {
 namespace {
 
-// A deadline that has passed: look, and do not wait.
+// A deadline that has passed, so a call polls once and does not wait.
 constexpr std::uint64_t kNoWait = 0;
 
-// The most frames that one call passes over without waiting; the next call goes on.
+// The most frames that one call skips without waiting. The next call continues.
 constexpr int kFramesPassedMax = 64;
 
-// A state that this release does not know is a violation: no meaning is guessed.
+// An unknown state is a protocol violation, because its meaning cannot be guessed.
 bool is_known(std::uint32_t journal_state) {
   return journal_state <= static_cast<std::uint32_t>(JournalState::kShed);
 }
@@ -33,7 +33,7 @@ std::span<const std::byte> bytes_of(const Frame& frame) {
   return std::as_bytes(std::span(&frame, 1));
 }
 
-// The tag of a frame that answers a request; 0: it does not.
+// Returns the tag of a frame that answers a request, or 0 for any other frame.
 std::uint64_t tag_of_answer(FrameType type, const Packet& packet) {
   switch (type) {
     case FrameType::kFlushed:
@@ -96,8 +96,8 @@ absl::Status ControlClient::say_hello(const ClientOptions& options, std::uint64_
   set_text(hello.name, options.name);
   hello.version = kControlVersion;
   hello.min_version = kClientVersionMin;
-  // A publisher that refuses may have closed before the Hello could be sent; its reason is there to
-  // be read all the same.
+  // A publisher that refuses this client may have closed the socket before the Hello was sent. Its
+  // reason can still be read.
   absl::Status sent = send(bytes_of(hello), deadline_ns);
   return errc_of(sent) == Errc::kPublisherGone ? absl::OkStatus() : sent;
 }
@@ -179,7 +179,7 @@ bool ControlClient::publisher_gone() {
       case ReceiveOutcome::kClosed:
         return true;
       case ReceiveOutcome::kViolation:
-        return true;  // whatever this is, it is no publisher
+        return true;  // the peer is not a publisher
     }
   }
   return false;
@@ -300,8 +300,8 @@ absl::Status ControlClient::send(std::span<const std::byte> frame, std::uint64_t
   }
 }
 
-// The next frame of a type that this release knows; a Refused has become its error. The others are
-// a newer publisher's: they are skipped, but keep nobody beyond the deadline.
+// Returns the next frame of a known type, or the error of a Refused. Frames of unknown types, from
+// a newer publisher, are skipped, but not beyond the deadline.
 absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t deadline_ns) {
   for (int skipped = 0;;) {
     switch (receive_frame(fd_.get(), packet)) {
@@ -325,8 +325,8 @@ absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t d
   }
 }
 
-// The next answer to the request with this tag. Answers to earlier ones, which timed out, are
-// passed over, as long as the deadline allows.
+// Returns the next answer to the request with this tag. Skips answers to earlier requests, which
+// timed out, until the deadline.
 absl::StatusOr<FrameType> ControlClient::receive_answer(Packet& packet, std::uint64_t tag,
                                                         std::uint64_t deadline_ns) {
   for (int passed = 0;;) {

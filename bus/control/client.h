@@ -26,12 +26,12 @@ struct ClientOptions {
   ClientRole role = ClientRole::kSubscriber;
   std::string name;  // shown by `lapwing subscribers`: 63 bytes of UTF-8
   bool may_park = false;
-  bool observes = false;  // its gaps and losses do not count as the bus's
+  bool observes = false;  // its gaps and losses do not count in the bus's totals
 };
 
 // The answer to a flush request.
 struct FlushAnswer {
-  bool ok = false;  // false: the journal has failed or there is none, `durable` is frozen
+  bool ok = false;  // false: the journal has failed or does not exist, and `durable` is frozen
   Sequence durable = 0;
   int sys_errno = 0;  // of the journal's failure
   JournalState journal = JournalState::kGood;
@@ -39,14 +39,14 @@ struct FlushAnswer {
 
 class ControlClient {
  public:
-  // Connects and shakes hands. Errors: those of connect_control, kRefused with the publisher's
-  // reason, kAbiMismatch (also if the two have no version of the control protocol in common),
+  // Connects and performs the handshake. Errors: those of connect_control, kRefused with the
+  // publisher's reason, kAbiMismatch (also if there is no common version of the control protocol),
   // kTimedOut, kPublisherGone, kProtocol.
   static absl::StatusOr<ControlClient> connect(const ClientOptions& options,
                                                std::uint64_t deadline_ns);
 
-  // The same in two steps that never wait. After begin(), welcomed() is called until it is true;
-  // fd() becomes readable when it is worth calling.
+  // The same in two steps that never wait. After begin(), call welcomed() whenever fd() is
+  // readable, until it returns true.
   static absl::StatusOr<ControlClient> begin(const ClientOptions& options);
   absl::StatusOr<bool> welcomed();
 
@@ -54,44 +54,48 @@ class ControlClient {
   ControlClient& operator=(ControlClient&&) = default;
 
   const WelcomeFrame& welcome() const { return welcome_; }
-  // It was refused because the publisher has as many clients as it may.
+  // Returns whether the publisher refused this client because its client limit was reached.
   bool is_full() const { return is_full_; }
   int fd() const { return fd_.get(); }
 
-  // Asks for everything up to `through` to be durable and waits for the answer until deadline_ns.
-  // Errors: kTimedOut (a later flush ignores the late answer), kPublisherGone, kRefused, kProtocol.
+  // Requests that everything up to `through` become durable. Waits for the answer until
+  // deadline_ns. Errors: kTimedOut (a later flush ignores the late answer), kPublisherGone,
+  // kRefused, kProtocol.
   absl::StatusOr<FlushAnswer> flush(Sequence through, std::uint64_t deadline_ns);
-  // The same in two steps that never wait: the answer to the last begin_flush(), once it is there.
+  // The same in two steps that never wait. flush_answer() returns the answer to the last
+  // begin_flush(), or nullopt if it has not arrived.
   absl::Status begin_flush(Sequence through);
   absl::StatusOr<std::optional<FlushAnswer>> flush_answer();
 
-  // Tells the publisher where this subscriber is. Never blocks; a full socket drops the report.
+  // Reports this subscriber's position to the publisher. Never blocks; if the socket is full, the
+  // report is dropped.
   void report(const ReportFrame& report);
-  // The same of the ages of records; a publisher that does not know them hears nothing.
+  // The same for the ages of records. Not sent to a publisher that does not support it.
   void report(const LatencyReportFrame& latency);
 
-  // True once the publisher's end of the socket is closed. Never blocks; drains and ignores late
+  // Returns true once the publisher's end of the socket is closed. Never blocks. Discards late
   // answers.
   bool publisher_gone();
 
   struct SubscriberList {
     std::vector<SubscriberInfoFrame> subscribers;
-    std::map<std::size_t, LatencyReportFrame> latencies;  // of subscribers[i]
+    std::map<std::size_t, LatencyReportFrame> latencies;  // by index in `subscribers`
     EndOfListFrame end;
   };
   struct EventList {
     std::vector<EventInfoFrame> events;
     EndOfEventsFrame end;
   };
-  // Errors: as for flush; prune also the publisher's own, such as kNotPermitted, kNoJournal, and
-  // kLimit while an earlier prune of this client is under way.
+  // Errors: as for flush. prune() also returns errors from the publisher, such as kNotPermitted,
+  // kNoJournal, and kLimit while an earlier prune of this client is under way.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
-  // Those with a number above `after`. kUnsupported: the publisher is of a release before events.
+  // Returns the events with a number above `after`. kUnsupported: the publisher's release does not
+  // have events.
   absl::StatusOr<EventList> list_events(std::uint64_t after, std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);
-  // Removes missing subscribers from the publisher's list: those of that name, or all of them.
-  // Returns how many. Errors: as for flush; kNotPermitted unless this user is the bus's owner or
-  // root; kUnsupported if the publisher is of a release that keeps no such list.
+  // Removes missing subscribers from the publisher's list: those with that name, or all of them.
+  // Returns the number removed. Errors: as for flush; kNotPermitted unless this user is the bus's
+  // owner or root; kUnsupported if the publisher's release does not have such a list.
   absl::StatusOr<std::uint64_t> forget(const std::string& name, std::uint64_t deadline_ns);
   absl::StatusOr<std::uint64_t> forget_all(std::uint64_t deadline_ns);
 

@@ -155,7 +155,7 @@ TEST_CASE("Late answers to a list and a prune do not answer the next") {
   PrunedFrame pruned = make_frame<PrunedFrame>(FrameType::kPruned);
   SECTION("a list") {
     for (const std::uint64_t tag :
-         {1U, 2U, 3U}) {  // of the late list, of the late prune, of this one
+         {1U, 2U, 3U}) {  // of the late list, the late prune, and this one
       info.tag = end.tag = pruned.tag = tag;
       info.position = 100 + tag;
       send_frame(publisher.peer(), info);
@@ -239,7 +239,7 @@ TEST_CASE("A Refused becomes an error with the publisher's reason, fit for a ter
   ScriptedPublisher publisher;
   RefusedFrame refused = make_frame<RefusedFrame>(FrameType::kRefused);
   refused.error = static_cast<std::uint32_t>(Errc::kLimit);
-  std::memset(refused.message, '\x1b', sizeof refused.message);  // and no end
+  std::memset(refused.message, '\x1b', sizeof refused.message);  // without a terminator
   const absl::Status status = publisher.connect_answering(bytes_of(refused)).status();
   CHECK(errc_of(status) == Errc::kRefused);
   CHECK(status.message().find(std::string(sizeof refused.message, '?')) != absl::string_view::npos);
@@ -260,7 +260,8 @@ TEST_CASE("A publisher of another ABI version is named with both versions") {
 }
 
 TEST_CASE("A refusal reaches a client that the server has closed before its Hello") {
-  // The server refuses at once; the client's Hello finds a closed socket, or resets the connection.
+  // The server refuses at once. The client's Hello then fails on a closed socket, or resets the
+  // connection.
   TestServer server;
   const DescriptorLimit limit(256 + 16);
   std::vector<BareClient> clients;

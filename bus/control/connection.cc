@@ -121,7 +121,7 @@ void ControlConnection::handle(const Packet& packet) {
     case FrameType::kForget:
       return on_forget(packet.as<ForgetFrame>());
     default:
-      if (first_frame_bytes(type) == 0) return;  // a newer client's: counted, and skipped
+      if (first_frame_bytes(type) == 0) return;  // from a newer client: counted and skipped
       return violation(
           absl::StrCat("a frame of type ", static_cast<int>(type), " is sent only by publishers"));
   }
@@ -153,7 +153,8 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   role_ = hello.role;
   may_park_ = hello.may_park != 0;
   observes_ = hello.observes != 0;
-  // The kernel does not know the pid of a peer in another pid namespace; then its own word must do.
+  // The kernel does not report the pid of a peer in another pid namespace. Use the pid in the
+  // Hello.
   if (pid_ == 0) pid_ = hello.pid;
   server_->count_subscriber(*this);
   if (const std::string why = is_subscriber() ? server_->why_no_place() : ""; !why.empty()) {
@@ -197,7 +198,7 @@ void ControlConnection::on_report(const ReportFrame& report) {
   heard_ns_ = server_->now_ns();
 }
 
-// What it says more than the last time.
+// Counts the difference between this report and the last one.
 void ControlConnection::count_losses(const ReportFrame& report) {
   const bool is_first = reported_wall_ns_ == 0;
   const auto since = [](std::uint64_t before, std::uint64_t now) {
@@ -221,9 +222,9 @@ void ControlConnection::on_latency(const LatencyReportFrame& latency) {
   latency_->header = make_frame<LatencyReportFrame>(FrameType::kLatencyReport).header;
 }
 
-// A list that has not ended gives way: its client has stopped waiting for it.
+// Replaces a list that has not ended, because its client no longer waits for it.
 void ControlConnection::on_list(const ListSubscribersFrame& list) {
-  list_ = {.end = server_->next_id(), .tag = list.tag};  // goes out when the socket is writable
+  list_ = {.end = server_->next_id(), .tag = list.tag};  // sent when the socket is writable
 }
 
 void ControlConnection::on_list_events(const ListEventsFrame& list) {
@@ -296,7 +297,7 @@ void ControlConnection::write_frames() {
   if (queue_.empty() && !list_ && events_) stream(events_, &ControlConnection::send_of_events);
 }
 
-// Past the queue: a list longer than the queue must not get the asker dropped.
+// Bypasses the queue, because a client must not be dropped for a list longer than the queue.
 void ControlConnection::stream(std::optional<ListCursor>& list,
                                SendOutcome (ControlConnection::*send_next)()) {
   for (int i = 0; i < kListFramesPerTurn && list; ++i) {
@@ -318,7 +319,7 @@ SendOutcome ControlConnection::send_of_list() {
   return outcome;
 }
 
-// Its information, and after that its latency, if it has one.
+// Sends the subscriber's information first and then, in a second call, its latency if there is one.
 SendOutcome ControlConnection::send_subscriber(const ControlConnection& subscriber) {
   const bool sends_latency = version_ >= kEventsVersionMin && subscriber.latency().has_value();
   const bool is_rest = list_->is_halfway && list_->next == subscriber.id() && sends_latency;
@@ -398,7 +399,7 @@ void ControlConnection::post_bytes(std::span<const std::byte> frame) {
   server_->watch(*this);
 }
 
-// Sends what the socket takes of the queue. False: the client is gone.
+// Sends as much of the queue as the socket accepts. Returns false if the client has disconnected.
 bool ControlConnection::send_queued() {
   while (!queue_.empty()) {
     switch (send_frame(fd(), queue_.front())) {
@@ -414,8 +415,8 @@ bool ControlConnection::send_queued() {
   return true;
 }
 
-// A child of the publisher's process may hold the socket, too: one that is being forked, for a
-// moment, and one made by clone(). The client learns of the end all the same: reset() shuts the socket down.
+// A child of the publisher's process may also hold the socket: a forked child for a moment, and a
+// child made by clone(). The client still detects the end, because reset() shuts the socket down.
 void ControlConnection::close() {
   fd_.reset();
   flushes_.clear();

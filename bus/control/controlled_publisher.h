@@ -1,6 +1,6 @@
-// What the control socket asks of the publisher that it belongs to.
+// The interface through which the control server uses its publisher.
 //
-// Thread safety: every call comes from the thread that turns the control server (the service
+// Thread safety: all functions are called by the thread that turns the control server (the service
 // thread), and must not wait.
 #pragma once
 
@@ -18,19 +18,20 @@ class ControlledPublisher {
  public:
   virtual ~ControlledPublisher() = default;
 
-  // The Welcome frame as of now, durable read before head.
+  // Returns the Welcome frame as of now, with durable read before head.
   virtual WelcomeFrame welcome() = 0;
-  // A client wants everything up to `through` durable. ControlServer::answer_flushes answers, later
-  // or within this call.
+  // A client requests that everything up to `through` become durable. Answer with
+  // ControlServer::answer_flushes, later or within this call.
   virtual void flush_wanted(Sequence through) = 0;
-  // The owner or root wants whole segments below this pruned. ControlServer::answer_prune answers,
-  // later or within this call; the next prune is announced only after that.
+  // The owner or root requests removal of the whole segments below `below`. Answer with
+  // ControlServer::answer_prune, later or within this call. The next prune is announced only after
+  // that.
   virtual void prune_wanted(Sequence below) = 0;
-  // The result of the prune that was wanted last; nothing while it is under way.
+  // Returns the result of the last announced prune; nullopt while it is under way.
   virtual std::optional<Errc> prune_result() = 0;
-  // Once for each heartbeat.
+  // Called once for each heartbeat.
   virtual void on_heartbeat(std::uint64_t now_ns) = 0;
-  // A line for the log.
+  // Writes a line to the log.
   virtual void log(const LogEntry& entry) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Refusals and drops of the control server: a counter for each reason and a line in the log for
-// each case, of which a flood gets only a few.
+// Refusals and drops of the control server: a counter for each reason, and a rate-limited log line
+// for each case.
 //
 // Thread safety: one thread. Time is passed in.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the rest is counted, in one line
+inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the others are counted in one line
 
 class DropLog {
  public:
@@ -24,12 +24,12 @@ class DropLog {
 
   // Counts the case and logs "control socket: refused WHO (REASON): why".
   void add(DropReason reason, const std::string& who, const std::string& why, std::uint64_t now_ns);
-  // Says how many lines were left out, once another line may be written.
+  // Logs the number of omitted lines, once another line may be written.
   void catch_up(std::uint64_t now_ns);
-  // When catch_up() will have something to say; UINT64_MAX: never.
+  // When catch_up() will write a line; UINT64_MAX: never.
   std::uint64_t deadline_ns() const;
 
-  // Of DropReason r: [r - 1].
+  // The index is the DropReason minus 1.
   const std::array<std::uint64_t, kDropReasons>& counts() const { return counts_; }
   std::uint64_t count(DropReason reason) const { return counts_[index_of(reason)]; }
   std::uint64_t refused() const { return sum(true); }

@@ -1,8 +1,9 @@
-// What has happened on a bus: the last 256 events of the publisher's session, for who asks later.
+// The last 256 events of the publisher's session, for clients that request them later.
 //
-// Where there is no room, the oldest event of the class that has most gives way. So a flood of one
-// class, such as clients that come and go, leaves of each other class what it had, up to its share.
-// A subscriber that is gone with losses is of another class than one without.
+// If the log is full, the oldest event of the class with the most events is evicted. So a flood of
+// one class, such as clients that connect and disconnect, does not evict the events of other
+// classes within their share. The end of a subscriber with losses has another class than one
+// without.
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,17 +20,17 @@ namespace lapwing {
 inline constexpr std::size_t kEventsMax = 256;
 inline constexpr std::size_t kEventClasses = kEventKinds + 2;
 
-// Below kEventClasses, also of a kind that this release does not know.
+// Returns a number below kEventClasses, even for an unknown kind.
 std::size_t class_of_event(BusEventKind kind, std::uint64_t lost);
 
 class EventLog {
  public:
-  // Numbers the event and gives it its time.
+  // Adds the event and sets its number and time.
   void add(EventInfoFrame event);
 
-  // The first event with a number of at least `number`; null: there is none.
+  // Returns the first event with a number of at least `number`, or null if there is none.
   const EventInfoFrame* next(std::uint64_t number) const;
-  std::uint64_t newest() const { return newest_; }  // 0: nothing has happened
+  std::uint64_t newest() const { return newest_; }  // 0: no event yet
 
  private:
   std::array<std::deque<EventInfoFrame>, kEventClasses> events_;  // each by number

@@ -1,5 +1,5 @@
-// Random packets and mutations of valid frames against both ends, from a fixed seed. Run under the
-// sanitizers this is a memory-safety test; everywhere it checks that a good client is still served.
+// Sends random packets and mutations of valid frames, from a fixed seed, to both ends. With
+// sanitizers, this tests memory safety. It always checks that a good client is still served.
 
 #include <map>
 #include <random>
@@ -21,8 +21,8 @@ class PacketSource {
 
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
-  // A frame valid in its header; its fields are small numbers, large ones or noise. Some are of types
-  // that no release knows, some longer than any release sends.
+  // Returns a frame with a valid header. Its fields are small numbers, large numbers or noise. Some
+  // frames are of unknown types, and some are longer than any release sends.
   std::vector<std::uint8_t> frame() {
     const FrameType type =
         below(8) == 0 ? static_cast<FrameType>(1 + below(64)) : expected_[below(expected_.size())];
@@ -44,19 +44,19 @@ class PacketSource {
   std::vector<std::uint8_t> packet() {
     std::vector<std::uint8_t> bytes = frame();
     switch (below(16)) {
-      case 0:  // cut or grown
+      case 0:  // truncated or extended
         bytes.resize(below(2 * kFrameBytesMax));
         break;
-      case 1:  // a bit
+      case 1:  // one bit flipped
         bytes[below(bytes.size())] ^= static_cast<std::uint8_t>(1U << below(8));
         break;
-      case 2:  // the header's bytes
+      case 2:  // one byte of the header
         bytes[below(sizeof(FrameHeader))] = static_cast<std::uint8_t>(random_());
         break;
       case 3:  // noise
         for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random_());
         break;
-      default:  // as it is
+      default:  // unchanged
         break;
     }
     return bytes;
@@ -67,7 +67,8 @@ class PacketSource {
   std::vector<FrameType> expected_;
 };
 
-// A pool of clients that connect, mostly say Hello, say anything, read now and then, and vanish.
+// A pool of clients that connect, usually send a Hello, send anything, sometimes read, and
+// disconnect.
 class Mob {
  public:
   Mob(TestServer& server, PacketSource& source) : server_(server), source_(source), mob_(8) {}
@@ -138,8 +139,8 @@ TEST_CASE("A hundred thousand random packets leave the server serving a good cli
   CHECK(server.prunes_wanted.size() > 100);
 }
 
-// One call of a client's, with a deadline that has passed: it takes what is there and waits for
-// nothing.
+// Makes one call of a client with a deadline that has passed, so the call takes what has arrived
+// and does not wait.
 Errc call(ControlClient& client, std::uint64_t which) {
   switch (which) {
     case 0:
@@ -153,7 +154,7 @@ Errc call(ControlClient& client, std::uint64_t which) {
   }
 }
 
-// A frame of a type that no release knows.
+// Returns whether the packet is a frame of an unknown type.
 bool is_skipped(const std::vector<std::uint8_t>& bytes) {
   Packet packet;
   packet.size = bytes.size();
@@ -171,7 +172,7 @@ TEST_CASE("Random packets from what poses as a publisher end in an answer or an 
   std::map<Errc, int> outcomes;
   for (int i = 0; i < 5'000; ++i) {
     const std::vector<std::uint8_t> first = source.packet();
-    // What is skipped is followed by what is awaited.
+    // A frame that is skipped is followed by the expected one.
     const std::span<const std::byte> after =
         is_skipped(first) ? bytes_of(welcome) : std::span<const std::byte>();
     auto client = publisher.connect_answering(std::as_bytes(std::span(first)), after);

@@ -1,4 +1,4 @@
-// What a client may not do to the control server, and what it costs the others.
+// The limits on a client of the control server, and the effect on other clients.
 
 #include <sys/ioctl.h>
 
@@ -16,7 +16,8 @@ namespace {
 
 constexpr JournalCondition kSoundJournal{JournalState::kGood, 0};
 
-// The client was told `code` and closed, the drop was counted and logged once.
+// Checks that the client received `code` and was closed, and that the drop was counted and logged
+// once.
 void check_dropped(TestServer& server, BareClient& client, DropReason reason, Errc code) {
   server.settle();
   CHECK(client.expect<RefusedFrame>(FrameType::kRefused).error == static_cast<std::uint32_t>(code));
@@ -193,7 +194,7 @@ TEST_CASE("Two hundred frames in a second are served, the next drops the client"
 TEST_CASE("Eight flushes of a client may wait, the ninth drops it") {
   TestServer server;
   BareClient client = greeted(server);
-  for (int round = 1; round <= 2; ++round) {  // an answered flush waits no longer
+  for (int round = 1; round <= 2; ++round) {  // answered flushes no longer count
     for (std::uint64_t tag = 1; tag <= kFlushesWaitingMax; ++tag) {
       REQUIRE(client.send(flush_frame(tag, 90)));
     }
@@ -216,7 +217,7 @@ TEST_CASE("Sixty-four answers are queued for a client that does not read, then i
   BareClient client = greeted(server);
   std::uint64_t asked = 0;
   while (server.dropped(DropReason::kQueueFull) == 0 && asked < 100'000) {
-    server.now_ns += kNsPerSecond / kFramesPerSecondMax;  // as fast as is allowed
+    server.now_ns += kNsPerSecond / kFramesPerSecondMax;  // as fast as permitted
     REQUIRE(client.send(flush_frame(++asked, 1)));
     server.settle();
   }
@@ -224,7 +225,7 @@ TEST_CASE("Sixty-four answers are queued for a client that does not read, then i
   std::uint64_t received = 0;
   Packet packet;
   while (client.receive(packet) == ReceiveOutcome::kFrame) {
-    if (packet.as<FrameHeader>().type != FrameType::kFlushed) break;  // why it was dropped
+    if (packet.as<FrameHeader>().type != FrameType::kFlushed) break;  // the reason for the drop
     ++received;
     CHECK(packet.as<FlushedFrame>().tag == received);
   }
@@ -232,15 +233,15 @@ TEST_CASE("Sixty-four answers are queued for a client that does not read, then i
   CHECK(asked == received + kFramesQueuedMax + 1);
 }
 
-// Bytes that wait in the socket, before the server's own queue.
+// Returns the bytes that wait in the socket, before the server's queue.
 std::size_t bytes_waiting(const BareClient& client) {
   int bytes = 0;
   REQUIRE(ioctl(client.fd(), FIONREAD, &bytes) == 0);
   return static_cast<std::size_t>(bytes);
 }
 
-// Asks with tags from `tag` on, as fast as is allowed, until `queued` answers wait in the server's
-// queue. Returns the last tag.
+// Sends requests with consecutive tags, beginning with `tag`, as fast as permitted, until `queued`
+// answers wait in the server's queue. Returns the last tag.
 std::uint64_t ask_until_queued(TestServer& server, BareClient& client, std::uint64_t tag,
                                std::size_t queued) {
   for (std::size_t asked = 1;; ++asked, ++tag) {
@@ -310,7 +311,8 @@ TEST_CASE("Without descriptors accepting pauses for a tenth of a second and nobo
   BareClient welcomed = greeted(server);
   BareClient waiting(server.path());
   REQUIRE(waiting.send(hello_frame("waiting")));
-  // Nothing is asserted while no descriptor is left: a sanitizer needs two to look at an assertion.
+  // Nothing is asserted while no descriptor is left, because a sanitizer needs two for an
+  // assertion.
   const std::uint64_t started_ns = server.now_ns;
   std::uint64_t first_deadline_ns = 0;
   std::uint64_t second_deadline_ns = 0;
@@ -328,7 +330,7 @@ TEST_CASE("Without descriptors accepting pauses for a tenth of a second and nobo
     Packet packet;
     answered = answered && welcomed.receive(packet) == ReceiveOutcome::kFrame &&
                packet.as<FrameHeader>().type == FrameType::kFlushed;
-    server.now_ns += kAcceptPauseNs;  // still none: pauses again
+    server.now_ns += kAcceptPauseNs;  // still no descriptor: pauses again
     second_deadline_ns = server.settle();
   }
   CHECK(first_deadline_ns == started_ns + kAcceptPauseNs);
@@ -345,7 +347,7 @@ TEST_CASE("Without descriptors accepting pauses for a tenth of a second and nobo
   waiting.expect<WelcomeFrame>(FrameType::kWelcome);
 }
 
-// The owner's next subscriber is refused when it says what it is.
+// Checks that the owner's next subscriber is refused after its Hello.
 void check_no_place(TestServer& server) {
   BareClient refused(server.path());
   REQUIRE(refused.send(hello_frame("one too many")));
@@ -381,7 +383,7 @@ TEST_CASE("Where no more subscribers are served the owner still asks, sixteen ti
   BareClient refused(server.path());
   check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
 
-  // Questions take no place from a subscriber.
+  // Tools do not use the client slots of subscribers.
   clients.pop_back();
   askers.pop_back();
   server.settle();
@@ -494,7 +496,7 @@ TEST_CASE("While others flood, stall and send garbage, a good client's flush is 
   CHECK(server.dropped(DropReason::kBadFrame) == 60);
   CHECK(server.dropped(DropReason::kTooManyFrames) == 1);
   CHECK(server.server->subscriber_count() == 2);
-  CHECK(server.log.size() == kLogLinesPerSecondMax);  // the flood did not flood the log
+  CHECK(server.log.size() == kLogLinesPerSecondMax);  // the log was rate-limited
   server.now_ns += kNsPerSecond;
   server.settle();
   CHECK(server.log.size() == kLogLinesPerSecondMax + 1);

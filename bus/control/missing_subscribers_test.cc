@@ -1,4 +1,4 @@
-// Who was attached when the last session ended and does not return.
+// Tests of subscribers that were attached when the last session ended and do not return.
 #include "bus/control/missing_subscribers.h"
 
 #include <unistd.h>
@@ -32,7 +32,7 @@ ForgetFrame forget_frame(const std::string& name) {
   return forget;
 }
 
-// Names of the subscribers that a list shows, missing ones with a "-" before them.
+// Returns the names of the listed subscribers, with a "-" before the missing ones.
 std::vector<std::string> listed(TestServer& server, BareClient& client) {
   REQUIRE(client.send(list_frame()));
   server.settle();

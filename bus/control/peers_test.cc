@@ -1,4 +1,4 @@
-// Who may connect and who may prune, tried with real user ids. Needs root.
+// Tests which users may connect and prune, with real user ids. Needs root.
 
 #include <grp.h>
 #include <sys/stat.h>
@@ -19,7 +19,8 @@ struct Person {
   std::vector<gid_t> groups;
 };
 
-// What connecting gave a person, as an exit status; `then` runs with the connected client.
+// Connects as that user and returns the result as an exit status. `then` runs with the connected
+// client.
 int connect_as(
     TestServer& server, const Person& person,
     const std::function<int(ControlClient&)>& then = [](ControlClient&) { return 0; }) {
@@ -38,7 +39,7 @@ int connect_as(
       });
 }
 
-// The file modes alone would keep a stranger out; the server must not rely on them.
+// The file modes alone would exclude a stranger, but the server must not rely on them.
 void open_the_files(const TestServer& server) {
   REQUIRE(chmod(server.directory.path().c_str(), 0755) == 0);
   REQUIRE(chmod(server.path().c_str(), 0666) == 0);
@@ -68,7 +69,7 @@ TEST_CASE("With a group, its members connect, by their own group or a supplement
   CHECK(connect_as(server, {kStranger, kStranger, {7, kBusGroup}}) == 0);
   CHECK(connect_as(server, {kStranger, kStranger, many}) == 0);
   CHECK(connect_as(server, {kStranger, kStranger, {}}) == static_cast<int>(Errc::kNotPermitted));
-  CHECK(server.dropped(DropReason::kPeerNotAllowed) == 0);  // the last never came so far
+  CHECK(server.dropped(DropReason::kPeerNotAllowed) == 0);  // the last one could not connect
 }
 
 TEST_CASE("A member of the group gets half of the clients' limit, the owner all of it") {

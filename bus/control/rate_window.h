@@ -1,6 +1,6 @@
-// Counts events in windows of one second and says when there are too many.
+// Limits the number of events in windows of one second.
 //
-// Thread safety: one thread. Time is passed in, so a test needs no waiting.
+// Thread safety: one thread. Time is passed in, so tests need not wait.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ class RateWindow {
  public:
   explicit RateWindow(std::uint32_t events_max) : events_max_(events_max) {}
 
-  // True for the first events_max events of a window; a window opens with the first event after the
-  // last one ended.
+  // Returns true for the first events_max events of a window. A window begins with the first event
+  // after the last window ended.
   bool admit(std::uint64_t now_ns) {
     if (now_ns - opened_ns_ >= kWindowNs) {
       opened_ns_ = now_ns;

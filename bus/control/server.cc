@@ -19,21 +19,22 @@
 namespace lapwing {
 namespace {
 
-// The work of one turn. epoll hands out ready sockets in rotation, so a client that always has more
-// to say waits for all others in between.
+// The work of one turn. epoll returns ready sockets in rotation, so a client that always has more
+// frames waits for all others in between.
 constexpr int kEventsPerTurn = 16;
 constexpr int kAcceptsPerTurn = 4;
 
-// Descriptors that clients leave to the rest of the process: a publisher that cannot open its next
-// segment would lose its journal.
+// Descriptors reserved for the rest of the process: a publisher that cannot open its next segment
+// would lose its journal.
 constexpr std::size_t kDescriptorsReserved = 256;
-constexpr std::size_t kClientsAlways = 16;  // however few descriptors there are
+constexpr std::size_t kClientsAlways = 16;  // even if descriptors are scarce
 
-// A member of the group gets this part of the clients' limit, so that none can lock out the others.
+// Each member of the group gets at most this fraction (1/kUserParts) of the client limit, so that a
+// member cannot lock out the others.
 constexpr std::size_t kUserParts = 2;
 
-// Room in the kernel for frames that a client does not read: 1,024 such clients cost the publisher
-// 64 MiB (the kernel doubles the figure), not the default's 208 MiB.
+// Kernel buffer for frames that a client does not read. 1,024 such clients cost the publisher 64
+// MiB (the kernel doubles this value) instead of 208 MiB with the default.
 constexpr int kSendBufferBytes = 32 * 1024;
 
 constexpr ConnectionId kListenerId = 0;  // as epoll's data; connections start at 1
@@ -102,9 +103,9 @@ absl::Status ControlServer::open() {
 
 void ControlServer::close() {
   if (closed()) return;
-  // The name goes first, so that nobody finds one that nobody listens on.
+  // Remove the name first, so that a client never finds a name on which no process listens.
   if (name_) name_->unlink().IgnoreError();
-  // Also for whoever else holds it: ControlConnection::close().
+  // Also ends it for a child that holds the socket: see ControlConnection::close().
   close_listening(std::move(listener_));
   for (auto& [id, connection] : connections_) end(connection);
   handshakes_.clear();
@@ -124,7 +125,7 @@ std::uint64_t ControlServer::turn(std::uint64_t now_ns) {
       accept_clients();
     } else if (ControlConnection* const connection = find(event.data.u64)) {
       if ((event.events & EPOLLOUT) != 0) connection->write_frames();
-      // A hang-up or an error shows in reading.
+      // Reading reports a hang-up or an error.
       const bool readable = (event.events & ~std::uint32_t{EPOLLOUT}) != 0;
       if (readable && !connection->ended()) connection->read_frames();
       watch(*connection);
@@ -180,12 +181,12 @@ void ControlServer::accept_clients() {
 
 void ControlServer::admit(ForeignSocket fd) {
   const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd.get());
-  if (!peer.ok()) return;  // nobody to refuse
+  if (!peer.ok()) return;  // the peer has already disconnected
   if (!allowed(fd.get(), *peer)) {
     return refuse(fd.get(), *peer, DropReason::kPeerNotAllowed, Errc::kNotPermitted,
                   "only the bus's owner, root and members of the bus's group may connect");
   }
-  // What the owner or root wants is not known before a Hello: why_no_place().
+  // The role of a client of the owner or root is unknown before its Hello: see why_no_place().
   if (is_owner(*peer) ? connections_.size() >= clients_max() + kQuestionsMax
                       : client_count() >= clients_max()) {
     return refuse(fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit, limit_reached());
@@ -249,7 +250,7 @@ void ControlServer::note_drop(EventInfoFrame client, DropReason reason, const st
   events_.add(client);
 }
 
-// Until a descriptor is free the listener stays readable; watching it would burn a core.
+// The listener stays readable until a descriptor is free. Watching it would keep a core busy.
 void ControlServer::pause_accepting(int error) {
   set_interest(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), 0, kListenerId);
   accept_again_ns_ = now_ns_ + kAcceptPauseNs;
@@ -359,14 +360,14 @@ void ControlServer::end(ControlConnection& connection) {
   }
   if (connection.attached()) events_.add(connection.event(BusEventKind::kDetached));
   flushes_waiting_ -= connection.flushes_waiting();
-  // Closing alone would not do it while somebody else holds the socket.
+  // Closing alone does not remove it from epoll while another process holds the socket.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
   connection.close();
   ended_.push_back(connection.id());
 }
 
-// The first prune stays although its client is gone: it has been announced, and its answer will
-// find nobody.
+// The first prune remains even if its client has disconnected, because it was announced. Its answer
+// is discarded.
 void ControlServer::erase_ended() {
   for (const ConnectionId id : std::exchange(ended_, {})) {
     connections_.erase(id);

@@ -1,24 +1,24 @@
-// The publisher's end of the control socket: accepting, admission, limits, refusals and drops. The
-// dialogue with a client is its connection's business (connection.h).
+// The publisher's end of the control socket: accepting, admission, limits, refusals and drops.
+// connection.h exchanges the frames with each client.
 //
 // Thread safety: one thread (the service thread). Owns the listening socket, its name, the epoll
 // and every connection.
 //
-// Hello, the lists and reports are answered here; Flush and Prune go to the publisher, and
-// their answers come back through answer_flushes() and answer_prune(). The owner calls
-// answer_flushes() whenever durable or the journal's condition has changed, and after every turn
-// while flushes_waiting(): durable may have moved since the connection asked for the Welcome.
+// The server answers Hello, lists and reports. It passes Flush and Prune to the publisher, which
+// answers them through answer_flushes() and answer_prune(). The owner calls answer_flushes()
+// whenever durable or the journal's condition has changed. It also calls it after every turn while
+// flushes_waiting(), because durable may have advanced since the connection read the Welcome.
 //
 // Limits (in connection.h and proto/control_frames.h): clients, frame rate, handshake time, queued
-// frames, work per turn. A client that exceeds one is refused or dropped, told why if the socket
-// takes it, counted with the reason and logged; the log itself is limited. No client can block the
-// thread or starve another.
+// frames, work per turn. A client that exceeds a limit is refused or dropped, counted by reason and
+// logged with a rate limit. The reason is sent to the client if its socket has room. A client
+// cannot block the thread or starve other clients.
 //
 // Invariants
-//  1. A connection that ends is closed at once but erased only after the turn or the answers, so a
-//     reference stays valid for as long as a frame of it is being handled.
-//  2. An id is never reused: an event or an answer for a connection that has ended finds nobody.
-//  3. A turn does a bounded amount of work; what is left keeps epoll_fd() readable.
+//  1. A connection that ends is closed at once, but erased only after the turn or the answers. So a
+//     reference stays valid while a frame of the connection is handled.
+//  2. An id is never reused, so an event or answer for an ended connection is discarded.
+//  3. A turn does a bounded amount of work. If work is left, epoll_fd() stays readable.
 #pragma once
 
 #include <sys/types.h>
@@ -51,14 +51,14 @@ namespace lapwing {
 
 struct ServerOptions {
   std::string path;               // of the socket
-  std::optional<unsigned> group;  // gid whose members may connect, besides the owner and root
+  std::optional<unsigned> group;  // gid whose members may connect, in addition to owner and root
   std::vector<SubscriberInfoFrame> expected = {};  // attached when the last session ended
-  std::vector<EventInfoFrame> events = {};         // what happened before the server started
+  std::vector<EventInfoFrame> events = {};         // from before the server started
 };
 
 class ControlServer {
  public:
-  // Borrows the publisher. Errors: those of listen_control; kSystem without epoll.
+  // Borrows the publisher. Errors: those of listen_control; kSystem if epoll fails.
   static absl::StatusOr<std::unique_ptr<ControlServer>> start(const ServerOptions& options,
                                                               ControlledPublisher& publisher);
   ~ControlServer() { close(); }
@@ -66,30 +66,31 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   int epoll_fd() const { return epoll_.get(); }  // readable when turn() has work
-  // Accepts, reads, answers, expires; never blocks. Returns the monotonic time of the next deadline
-  // it wants a turn for (UINT64_MAX: none).
+  // Accepts clients, reads and answers frames, and expires handshakes. Never blocks. Returns the
+  // monotonic time at which the next turn is needed (UINT64_MAX: none).
   std::uint64_t turn(std::uint64_t now_ns);
 
   // Completes every flush at or below `durable`; fails the others unless the journal is good.
   void answer_flushes(Sequence durable, JournalCondition journal);
-  // Answers the prune that prune_wanted announced; another one is announced only after that.
+  // Answers the prune that prune_wanted announced. The next one is announced only after that.
   void answer_prune(Sequence oldest, Errc result);
   bool flushes_waiting() const { return flushes_waiting_ > 0; }
   bool prune_waiting() const { return !prunes_.empty(); }
 
   std::size_t subscriber_count() const { return subscriber_count_; }  // after Hello
-  std::size_t parking_count() const { return parking_count_; }        // that said they may park
-  // Of all subscribers there were, as they reported it.
+  std::size_t parking_count() const { return parking_count_; }        // those that may park
+  // Totals of the reports of all subscribers, including disconnected ones.
   std::uint64_t gaps_reported() const { return gaps_reported_; }
   std::uint64_t lost_reported() const { return lost_reported_; }
-  // What has happened; the owner adds what it notices.
+  // The events. The owner adds its own.
   EventLog& events() { return events_; }
   // Subscribers of the last session that have not returned.
   MissingSubscribers& missing() { return missing_; }
   std::uint64_t dropped(DropReason reason) const { return drops_.count(reason); }
   std::vector<SubscriberInfoFrame> subscribers() const;  // without the missing ones
 
-  // Removes the socket's name, if it is still ours, and closes every connection. Idempotent.
+  // Removes the socket's name, if it is still this server's, and closes every connection.
+  // Idempotent.
   void close();
 
  private:
@@ -106,15 +107,16 @@ class ControlServer {
 
   ControlServer(const ServerOptions& options, ControlledPublisher& publisher);
 
-  // What a connection asks for.
+  // For connections.
   std::uint64_t now_ns() const { return now_ns_; }
   ConnectionId next_id() const { return next_id_; }
   const DropLog& drops() const { return drops_; }
-  // The first subscriber with an id of at least `from`; null: none.
+  // Returns the first subscriber with an id of at least `from`, or null.
   const ControlConnection* next_subscriber(ConnectionId from) const;
-  // Of the bus, or root: the kernel's word, not the client's.
+  // Whether the peer is the bus's owner or root, according to the kernel.
   static bool is_owner(const PeerCredentials& peer);
-  // Why there is no place for the subscriber that has just said Hello; empty: there is.
+  // Returns why there is no client slot for the subscriber that has just sent its Hello. Empty:
+  // there is one.
   std::string why_no_place() const;
   void count_subscriber(const ControlConnection& connection);
   void count_losses(std::uint64_t gaps, std::uint64_t lost);
@@ -122,9 +124,9 @@ class ControlServer {
   void note_missing();
   void want_flush(Sequence through);
   void want_prune(ConnectionId id, Sequence below);
-  // Makes epoll look for writability exactly while the connection wants to write.
+  // Watches for writability exactly while the connection has something to write.
   void watch(ControlConnection& connection);
-  // Tells the client why, as far as its socket takes it, and ends the connection.
+  // Sends the reason to the client, if its socket has room, and ends the connection.
   void drop(ControlConnection& connection, DropReason reason, Errc code, const std::string& why);
   void end(ControlConnection& connection);
 
@@ -133,12 +135,12 @@ class ControlServer {
   void accept_clients();
   void admit(ForeignSocket fd);
   bool allowed(int fd, const PeerCredentials& peer) const;
-  // All but those of the owner and root that have not said that they subscribe.
+  // All clients except those of the owner and root that are not subscribers, or not yet.
   std::size_t client_count() const;
   std::size_t count_of_user(uid_t uid) const;
   void refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
               const std::string& why);
-  // Counts the case, logs it, and notes it as an event of this client.
+  // Counts and logs the case, and adds it as an event of this client.
   void note_drop(EventInfoFrame client, DropReason reason, const std::string& who,
                  const std::string& why);
   void pause_accepting(int error);
@@ -160,7 +162,7 @@ class ControlServer {
   std::map<ConnectionId, ControlConnection> connections_;
   ConnectionId next_id_ = 1;
   std::vector<ConnectionId> ended_;   // to be erased
-  std::deque<Handshake> handshakes_;  // who owes a Hello, the longest first
+  std::deque<Handshake> handshakes_;  // connections without a Hello, oldest first
   std::deque<WaitingPrune> prunes_;   // the first has been announced
   std::size_t flushes_waiting_ = 0;   // of all connections
   std::size_t subscriber_count_ = 0;

@@ -188,7 +188,7 @@ TEST_CASE("The list shows what each subscriber said and did not say") {
   const std::uint64_t before_ns = wall_ns();
   HelloFrame hello = hello_frame("es \x1b[2J");
   hello.may_park = 1;
-  hello.pid = 1;  // the kernel knows better
+  hello.pid = 1;  // ignored: the kernel reports the pid
   BareClient first = greeted(server, hello);
   BareClient second = greeted(server, hello_frame("nq"));
   BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
@@ -242,7 +242,7 @@ TEST_CASE("Losses are summed over all subscribers, but for what they had before 
   fresh.close();
   server.settle();
   report(returned, 100, 1'001, 99, 993);
-  report(returned, 2, 2);  // a client that takes back what it said
+  report(returned, 2, 2);  // a client that reports less than before
   CHECK(server.server->gaps_reported() == 4);
   CHECK(server.server->lost_reported() == 23);
 }
@@ -259,7 +259,7 @@ TEST_CASE("The losses of one that only shows records are in its row, not in the 
   server.settle();
   CHECK(server.server->gaps_reported() == 0);
   CHECK(server.server->lost_reported() == 0);
-  CHECK(server.server->events().newest() == 1);  // that it came
+  CHECK(server.server->events().newest() == 1);  // its kAttached
   REQUIRE(server.server->subscribers().size() == 1);
   CHECK(server.server->subscribers().front().lost == 15);
   CHECK(server.server->subscribers().front().observes == 1);
@@ -472,7 +472,7 @@ TEST_CASE("Prunes are announced one by one and each gets its own answer") {
   server.server->answer_prune(25, Errc::kNoJournal);
   CHECK(second.expect<PrunedFrame>(FrameType::kPruned).error ==
         static_cast<std::uint32_t>(Errc::kNoJournal));
-  server.server->answer_prune(25, Errc::kOk);  // nobody waits
+  server.server->answer_prune(25, Errc::kOk);  // no client waits
   CHECK(first.nothing_there());
 }
 

@@ -12,14 +12,14 @@
 namespace lapwing {
 namespace {
 
-// With credentials, an empty packet is not the end: see receive_frame.
+// With credentials, an empty packet differs from the end of the stream: see receive_frame.
 constexpr SocketKind kControlSocket{.name = "control socket",
                                     .listener = "publisher",
                                     .place = "bus directory",
                                     .listener_gone = Errc::kPublisherGone,
                                     .passes_credentials = true};
 
-// A socket that another user placed where the owner's should be gets no Hello.
+// Checks the owner, so that no Hello is sent to a socket that another user made at this path.
 absl::Status check_listener(int fd, const std::string& path) {
   absl::StatusOr<PeerCredentials> listener = peer_credentials(fd);
   if (!listener.ok()) return listener.status();

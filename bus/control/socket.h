@@ -1,6 +1,6 @@
-// The control socket of a bus: which socket it is, and how it is listened on and connected to.
+// Listens on and connects to the control socket of a bus.
 //
-// Free functions over descriptors the caller owns.
+// Free functions; the caller owns the descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -18,15 +18,15 @@ namespace lapwing {
 
 inline constexpr char kControlSocketName[] = "control.sock";
 
-// listen_local for a bus; the caller holds the publisher's lock.
+// listen_local for a bus. The caller must hold the publisher's lock.
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group);
 
 // check_unserved for a bus.
 absl::Status check_no_control(const std::string& path);
 
-// connect_local, which says kPublisherGone if nobody listens, for a bus: kNotPermitted also if the
-// listener runs neither as the owner of the socket's directory nor as root.
+// connect_local for a bus. Returns kPublisherGone if no process listens, and kNotPermitted also if
+// the listener runs neither as the owner of the socket's directory nor as root.
 absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t deadline_ns);
 
 }  // namespace lapwing

@@ -168,7 +168,7 @@ TEST_CASE("What a peer sent before it reset the connection is still received") {
   SocketPair pair;
   REQUIRE(send_frame(pair.left.get(), flush_frame(1, 2)) == SendOutcome::kSent);
   REQUIRE(send_frame(pair.right.get(), flush_frame(3, 4)) == SendOutcome::kSent);
-  pair.right.reset();  // without having read the first: the left end sees a reset
+  pair.right.reset();  // the first frame is unread, so the left end sees a reset
   Packet packet;
   REQUIRE(receive_frame(pair.left.get(), packet) == ReceiveOutcome::kFrame);
   CHECK(packet.as<FlushFrame>().tag == 3);

@@ -1,4 +1,4 @@
-// Peers of other releases: what one end does not know, or the other does not send.
+// Peers of other releases: unknown frames and fields, and fields that the peer does not send.
 
 #include "bus/control/client.h"
 #include "bus/control/server.h"
@@ -8,7 +8,7 @@
 namespace lapwing {
 namespace {
 
-// What a client of version 1 says.
+// The Hello of a client of version 1.
 std::vector<std::byte> first_hello(ClientRole role = ClientRole::kSubscriber) {
   return resized(hello_frame("old", role), kHelloBytesFirst);
 }
@@ -184,7 +184,7 @@ TEST_CASE("Frames of unknown types do not keep a client that does not wait") {
   FlushedFrame flushed = make_frame<FlushedFrame>(FrameType::kFlushed);
   flushed.tag = 1;
   REQUIRE(publisher.send(bytes_of(flushed)));
-  CHECK_FALSE(client.flush_answer().value().has_value());  // it stopped on the way
+  CHECK_FALSE(client.flush_answer().value().has_value());  // it stopped at the skip limit
   CHECK(client.flush_answer().value().has_value());
 }
 

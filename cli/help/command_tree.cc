@@ -8,7 +8,7 @@
 namespace lapwing::cli {
 namespace {
 
-// "TEXT:{fill,skip,stop}": the name of the value, and what it may be.
+// Splits "TEXT:{fill,skip,stop}" into the name of the value and its choices.
 void split_type(const std::string& type, OptionText& option) {
   const std::size_t begin = type.find(":{");
   option.value = type.substr(0, begin);

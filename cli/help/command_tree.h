@@ -1,5 +1,5 @@
-// The program's commands and options as plain values, for what is made of them: completions and
-// manual pages.
+// The program's commands and options as plain values, from which completions and manual pages are
+// generated.
 //
 // Thread safety: values and a pure function.
 #pragma once
@@ -11,7 +11,7 @@
 namespace lapwing::cli {
 
 struct OptionText {
-  std::vector<std::string> names;  // "-h", "--help"; of an argument by position: "path"
+  std::vector<std::string> names;  // "-h", "--help"; of a positional argument: "path"
   bool is_positional = false;
   bool is_required = false;
   std::string value = {};                 // "DIR"; empty: a flag

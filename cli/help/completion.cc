@@ -41,7 +41,7 @@ bool takes_files(const CommandText& command) {
   });
 }
 
-// The words that come after an option, by compgen.
+// The completions of an option's value, by compgen.
 std::string bash_values(const CommandText& command, const OptionText& option) {
   std::vector<std::string> patterns;
   for (const std::string& name : option.names) patterns.push_back(command.name + "." + name);
@@ -59,12 +59,12 @@ std::string bash_values(const CommandText& command, const OptionText& option) {
   return "";
 }
 
-// In single quotes, for zsh and fish.
+// Quotes the text for zsh and fish.
 std::string in_quotes(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// One option of zsh's _arguments: '--bus[directory of the bus]:DIR:_files -/'.
+// Specifies one option for zsh's _arguments: '--bus[directory of the bus]:DIR:_files -/'.
 std::string zsh_spec(const OptionText& option, const std::string& name) {
   const std::string about =
       absl::StrReplaceAll(option.about, {{"[", "("}, {"]", ")"}, {":", "\\:"}, {"\\", "\\\\"}});

@@ -14,7 +14,7 @@
 namespace lapwing::cli {
 namespace {
 
-// A word or a line as it stands: no character of it is one of roff's.
+// Escapes a word or a line, so that roff prints it unchanged.
 std::string plain(absl::string_view text) {
   std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}});
   const bool is_request = absl::StartsWith(escaped, ".") || absl::StartsWith(escaped, "'");
@@ -26,7 +26,7 @@ std::string heading(const std::string& name, const ManualEdition& edition) {
                       " \"Lapwing ", edition.version, "\"\n");
 }
 
-// Text that man fills, in lines that are not too long for it.
+// Text that man fills, in lines of limited length.
 std::string filled(absl::string_view text) {
   constexpr std::size_t kColumns = 72;
   std::string out;
@@ -43,7 +43,7 @@ std::string filled(absl::string_view text) {
   return absl::StrCat(out, line, "\n");
 }
 
-// Lines that stay as they are; one that is too long goes on in the next line of the file.
+// Lines that man does not fill. A line that is too long is continued on the next line of the file.
 std::string as_they_are(const std::vector<absl::string_view>& lines) {
   constexpr std::size_t kColumns = 70;
   std::string out = ".nf\n";
@@ -60,7 +60,7 @@ std::string as_they_are(const std::vector<absl::string_view>& lines) {
   return out + ".fi\n";
 }
 
-// A help's text: paragraphs, and examples, which are lines that begin with a blank.
+// Formats a help text: paragraphs, and examples, which are lines that begin with a space.
 std::string paragraphs(const std::string& text) {
   std::string out;
   for (const absl::string_view paragraph : absl::StrSplit(text, "\n\n", absl::SkipWhitespace())) {
@@ -109,7 +109,7 @@ std::string exit_status_section() {
   return section;
 }
 
-// "Show a bus." as the line of a list: "show a bus".
+// Converts "Show a bus." to the form of a list: "show a bus".
 std::string summary_of(const std::string& about) {
   std::string line = about.substr(0, about.find('\n'));
   if (absl::EndsWith(line, ".")) line.pop_back();

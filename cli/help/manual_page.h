@@ -1,4 +1,4 @@
-// Manual pages, in the macros of man(7), made of the program's own help.
+// Manual pages in the macros of man(7), generated from the program's help.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,7 +14,7 @@ struct ManualEdition {
   std::string date;     // "2026-11-26"
 };
 
-// lapwing(1): what the program is, and its commands.
+// lapwing(1): the program and its commands.
 std::string manual_of_program(const ProgramText& program, const ManualEdition& edition);
 // lapwing-COMMAND(1).
 std::string manual_of_command(const CommandText& command, const ManualEdition& edition);

@@ -8,7 +8,7 @@ namespace lapwing::cli {
 void Controls::press(Key key, char character, const Table& table, std::size_t rows) {
   if (typed_) return type(key, character);
   const bool quits = key == Key::kCharacter && character == 'q';
-  if (std::exchange(help_, false) && !quits) return;  // any key takes the help away
+  if (std::exchange(help_, false) && !quits) return;  // any key closes the help
   const std::size_t at = chosen(table);
   const std::size_t page = std::max<std::size_t>(rows, 1);
   switch (key) {
@@ -93,7 +93,7 @@ void Controls::enter(const Table& table) {
   view_ = View::kSubscribers;
 }
 
-// Back by one step: from one bus's subscribers to the buses, else the filter goes.
+// Goes back one step: from one bus's subscribers to the buses, otherwise clears the filter.
 void Controls::leave() {
   if (bus_.empty()) {
     filter_.clear();

@@ -1,5 +1,5 @@
-// What the keys of `lapwing top` do: which view is shown, sorted and filtered how, and which row is
-// chosen. Draws nothing.
+// The keys of `lapwing top`: they select the view, its order, its filter and a row. This class
+// draws nothing.
 //
 // Thread safety: none.
 #pragma once
@@ -33,7 +33,7 @@ constexpr const char* name_of(View view) {
   return detail::name_in(kNames, view);
 }
 
-// What a person can press; kCharacter has one with it.
+// Keys; kCharacter comes with a character.
 enum class Key {
   kCharacter,
   kUp,
@@ -54,32 +54,32 @@ class Controls {
  public:
   explicit Controls(std::uint64_t interval_ns) : interval_ns_(interval_ns) {}
 
-  // `table` is what is shown, `rows` how many of its rows at a time.
+  // `table` is the table shown; `rows` is the number of its rows that are visible.
   void press(Key key, char character, const Table& table, std::size_t rows);
-  // Filters and sorts a table of the view that is shown.
+  // Filters and sorts a table for the current view.
   void arrange(Table& table) const;
-  // The row that is chosen, and the first one that is seen; the choice follows its row.
+  // The selected row and the first visible row. The selection follows its row.
   std::size_t chosen(const Table& table) const;
   std::size_t first_seen(const Table& table, std::size_t rows);
 
   View view() const { return view_; }
-  // Of the view of subscribers: those of the bus in this directory alone; empty: all.
+  // The directory of the bus whose subscribers are shown; empty for all buses.
   const std::string& bus() const { return bus_; }
   std::uint64_t interval_ns() const { return interval_ns_; }
   bool is_paused() const { return paused_; }
   bool shows_help() const { return help_; }
   bool has_ended() const { return ended_; }
-  // What is typed behind `/`; nothing: nobody types.
+  // The text typed after `/`; nullopt if no text is being entered.
   const std::optional<std::string>& typed() const { return typed_; }
   const std::string& filter() const { return filter_; }
-  // "lag, reversed"; empty: the order of the table.
+  // "lag, reversed"; empty for the table's own order.
   std::string sorting(const Table& table) const;
 
  private:
   struct Place {
     std::optional<std::size_t> sort_column;
     bool reversed = false;
-    std::string key;  // of the row that is chosen
+    std::string key;  // of the selected row
     std::size_t first = 0;
   };
 

@@ -63,7 +63,7 @@ std::vector<std::size_t> Table::widths() const {
   return widths;
 }
 
-// The columns that stand beside one another there.
+// Returns the indexes of the columns that fit.
 std::vector<std::size_t> Table::fitting(const std::vector<std::size_t>& widths,
                                         std::size_t columns_max) const {
   std::vector<std::size_t> shown(columns_.size());

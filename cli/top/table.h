@@ -1,4 +1,5 @@
-// A table for a terminal: columns that give way by rank where it is narrow, rows that are sorted.
+// A table for a terminal. In a narrow terminal the columns of the highest rank are left out. Rows
+// can be sorted.
 //
 // Thread safety: none.
 #pragma once
@@ -11,8 +12,8 @@ namespace lapwing::cli {
 
 struct Column {
   std::string name;
-  int rank = 0;            // the column of the highest rank goes first; rank 0 stays
-  bool is_number = false;  // stands right, and sorts by Cell::number
+  int rank = 0;            // the highest rank is left out first; rank 0 always stays
+  bool is_number = false;  // aligned right, and sorted by Cell::number
 };
 
 struct Cell {
@@ -21,9 +22,9 @@ struct Cell {
 };
 
 struct Row {
-  std::vector<Cell> cells;  // one for each column
-  std::string key;          // the same for the same thing at another time
-  bool is_bad = false;      // what needs a person
+  std::vector<Cell> cells;  // one per column
+  std::string key;          // identifies the same item over time
+  bool is_bad = false;      // needs attention
 };
 
 class Table {
@@ -34,12 +35,12 @@ class Table {
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<Row>& rows() const { return rows_; }
 
-  // Keeps the rows of which a cell has `text` in it, in whatever case.
+  // Keeps the rows in which a cell contains `text`, ignoring case.
   void filter(const std::string& text);
-  // Stable; numbers from the largest on, texts from A on; reversed the other way round.
+  // Stable. Numbers in descending order, texts in ascending order; `reversed` inverts both.
   void sort_by(std::size_t column, bool reversed);
 
-  // The heading and one line for each row, each of at most `columns` characters.
+  // The heading and one line per row, each of at most `columns_max` characters.
   struct Lines {
     std::string heading;
     std::vector<std::string> rows;
@@ -55,7 +56,7 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// How many characters a UTF-8 text has, and its first ones.
+// The number of characters of a UTF-8 text, and its first `count` characters.
 std::size_t character_count(const std::string& text);
 std::string first_characters(const std::string& text, std::size_t count);
 

@@ -16,7 +16,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr int kEscapeMs = 25;  // until an escape is no longer the begin of a longer sequence
+constexpr int kEscapeMs = 25;  // time after which an escape is a key of its own
 constexpr short kBadPair = 1;
 constexpr int kTitleRow = 0;
 constexpr int kHeadingRow = 1;
@@ -34,13 +34,13 @@ constexpr const char* kHelp[] = {
     "? q        this help; quit",
 };
 
-// NO_COLOR (no-color.org): set and not empty.
+// True unless NO_COLOR (no-color.org) is set and not empty.
 bool wants_colours() {
   const char* const refused = std::getenv("NO_COLOR");
   return refused == nullptr || *refused == '\0';
 }
 
-// Of a locale that has ASCII alone.
+// Replaces other characters by `?`, for a locale with only ASCII.
 std::string in_ascii(std::string text) {
   std::string out;
   for (const char byte : text) {
@@ -93,7 +93,7 @@ std::optional<Pressed> pressed(int code) {
 
 absl::StatusOr<TopTerminal> TopTerminal::open() {
   std::setlocale(LC_ALL, "");
-  // initscr() would end the process.
+  // initscr() would end the process on an error.
   if (newterm(nullptr, stdout, stdin) == nullptr) {
     return make_error(Errc::kUnsupported,
                       "the type of this terminal is unknown. Set TERM, or use --once");

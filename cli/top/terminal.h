@@ -1,6 +1,6 @@
-// The terminal of `lapwing top`, by ncurses: draws the tables and reads keys.
+// The terminal of `lapwing top`, with ncurses: draws the tables and reads keys.
 //
-// Thread safety: one thread; one at a time in a process.
+// Thread safety: one thread, and one instance per process.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace lapwing::cli {
 
 class TopTerminal {
  public:
-  // Takes the terminal over until it is destroyed. Errors: kUnsupported (TERM names none that is
-  // known).
+  // Takes over the terminal until the object is destroyed. Error: kUnsupported (the terminal type
+  // in TERM is not known).
   static absl::StatusOr<TopTerminal> open();
   TopTerminal(TopTerminal&& other) noexcept;
   TopTerminal& operator=(TopTerminal&&) = delete;
   ~TopTerminal();
 
-  // False: the locale has no other characters than ASCII.
+  // False if the locale has only ASCII characters.
   bool has_unicode() const { return has_unicode_; }
-  // The rows of a table that are seen at a time.
+  // The number of visible rows of a table.
   std::size_t rows() const;
-  // `note` stands in the last line, where nobody types.
+  // `note` is shown in the last line unless text is being entered.
   void draw(const Table& table, Controls& controls, const std::string& title,
             const std::string& note);
-  // Waits for a key, up to timeout_ns, and passes it on. False: none came, or the window has
-  // another size now.
+  // Waits up to timeout_ns for a key and passes it to `controls`. Returns false if no key came or
+  // the window was resized.
   bool take_key(std::uint64_t timeout_ns, Controls& controls, const Table& table);
 
  private:

@@ -70,14 +70,14 @@ int rank_of(const BusReading& bus) {
   return is_ill ? 0 : 1;
 }
 
-// A cell of a row, and its column.
+// A cell of a row with its column.
 struct Field {
   Column column;
   Cell cell;
 };
 using Fields = std::vector<Field>;
 
-// `fields` of any thing: the columns are the same for all.
+// An empty table with the columns of `fields`, which are the same for every row.
 Table table_with(const Fields& fields) {
   std::vector<Column> columns;
   for (const Field& field : fields) columns.push_back(field.column);
@@ -127,7 +127,7 @@ Fields bus_fields(const BusReading& bus, const std::string& trail) {
 
 Fields subscriber_fields(const std::string& bus, const SubscriberStatus& status) {
   const Observed& observed = status.observed;
-  const bool is_known = !status.is_missing();  // how far it is behind
+  const bool is_known = !status.is_missing();  // the lag is known
   Cell delay = seconds_cell(observed.delay_ns);
   if (observed.delay_is_longer) delay.text = ">" + delay.text;
   const bool has_ages = observed.recent_latency && observed.recent_latency->age_ns.count() > 0;

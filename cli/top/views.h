@@ -1,4 +1,4 @@
-// What `lapwing top` shows: a table for each view of what is read of a machine.
+// The tables of `lapwing top`: one for each view of a machine's buses.
 //
 // Thread safety: free functions.
 #pragma once
@@ -14,19 +14,20 @@
 
 namespace lapwing::cli {
 
-// The last rates of each bus, by directory, oldest first: for its sparkline.
+// The last rates of each bus, by directory, oldest first, for its sparkline.
 using RateTrails = std::map<std::string, std::deque<double>>;
 inline constexpr std::size_t kTrailMax = 16;
 
-// Buses with problems first, then healthy ones, then those that ended. `in_ascii`: the terminal has no other characters.
+// Buses with problems come first, then healthy ones, then ended ones. `in_ascii`: the terminal
+// shows only ASCII.
 Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii);
-// Of all buses, or of the one in that directory.
+// The subscribers of all buses, or of the bus in `directory`.
 Table subscriber_table(const MachineReading& reading, const std::string& directory = "");
 Table checkpoint_table(const MachineReading& reading);
 Table event_table(const MachineReading& reading);  // of all buses, the newest first
 Table channel_table(const absl::StatusOr<ChannelList>& channels);
 
-// 1234567 as "1.23M".
+// Formats 1234567 as "1.23M".
 std::string short_number(double number);
 std::string seconds_text(std::uint64_t ns);
 std::string short_time(std::uint64_t ns);  // "1.2us"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes the container image `lapwing` of the Debian packages.
+# Builds the container image `lapwing` from the Debian packages.
 #
-#   deploy/container/build.sh DIR [IMAGE]    DIR has lapwing_*.deb (deploy/packages/build.sh);
-#                                            IMAGE: its name, by default lapwing:VERSION
+#   deploy/container/build.sh DIR [IMAGE]    DIR contains lapwing_*.deb (deploy/packages/build.sh);
+#                                            IMAGE is its name (default: lapwing:VERSION)
 #
-# Needs root, mmdebstrap and buildah. Debian's packages come from where apt of this machine has them: a
-# local mirror or file:// is as good as a network. Nothing else is fetched.
-# Exit: 0 made, 1 not, 2 wrong usage.
+# Needs root, mmdebstrap and buildah. Debian's packages come from this machine's apt sources, which
+# may be a local mirror or file://. Nothing else is downloaded.
+# Exit: 0 built, 1 not built, 2 wrong usage.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -29,7 +29,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 suite=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
-# standalone-sysusers: the user is made without systemd itself.
+# standalone-sysusers creates the user without systemd.
 mmdebstrap --variant=minbase --quiet --include=systemd-standalone-sysusers --include="$package" \
   --setup-hook="mkdir -p \"\$1$(dirname "$package")\" && cp '$package' \"\$1$package\"" \
   --customize-hook="rm \"\$1$package\"" \
@@ -38,7 +38,8 @@ mmdebstrap --variant=minbase --quiet --include=systemd-standalone-sysusers --inc
   --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
   --dpkgopt='path-exclude=/usr/share/locale/*' \
   "$suite" "$work/root.tar"
-# What a chroot needs no namespaces for works in any machine. A HEALTHCHECK needs Docker's format.
+# chroot isolation needs no namespaces, so it works on any machine. HEALTHCHECK needs Docker's
+# format.
 buildah build --isolation=chroot --format=docker --timestamp="$SOURCE_DATE_EPOCH" --quiet \
   --file "$here/Containerfile" --tag "$image" "$work"
 printf 'build: image %s\n' "$image"

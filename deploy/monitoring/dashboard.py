@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes lapwing.dashboard.json, the board for Grafana, with the package grafana-foundation-sdk.
+"""Writes lapwing.dashboard.json, the Grafana dashboard, with the package grafana-foundation-sdk.
 
     python=$(deploy/monitoring/venv.sh) && "$python" deploy/monitoring/dashboard.py
 
-Changes are made here and not in what it writes, which dashboard_test.py compares.
+Change this script, not its output. dashboard_test.py compares them.
 """
 
 import json
@@ -34,7 +34,7 @@ RECORDS_A_SECOND = "suffix: rec/s"
 MESSAGES_A_SECOND = "suffix: msg/s"
 TIMES_A_SECOND = "suffix: /s"
 
-# Thresholds of the alerts (lapwing.rules.yml), where a panel shows them.
+# Thresholds of the alerts (lapwing.rules.yml) that panels show.
 LAG_OF_RING = 0.5
 DELAY_SECONDS = 5
 CHECKPOINT_SECONDS = 3600
@@ -49,14 +49,14 @@ def query(expression, legend="", instant=False, as_heatmap=False):
 
 
 def steps(*values):
-    """Colors of a value: green, then each (limit, color) from that limit on."""
+    """Colors of a value: green at first, then each color from its limit upwards."""
     colors = [models.Threshold(value=None, color="green")]
     colors += [models.Threshold(value=limit, color=color) for limit, color in values]
     return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(colors)
 
 
 def completed(panel, title, description, queries, unit, width, height):
-    """What every panel has."""
+    """Sets the properties that every panel has."""
     panel.title(title).description(description).datasource(SOURCE).unit(unit)
     panel.span(width).height(height)
     for number, one in enumerate(queries):
@@ -65,7 +65,7 @@ def completed(panel, title, description, queries, unit, width, height):
 
 
 def number(title, description, expression, unit=units.Short, width=4, bad_from=None):
-    """The value of now, red from `bad_from` on."""
+    """The current value, red from `bad_from` upwards."""
     panel = stat.Panel().color_mode(common_models.BigValueColorMode.VALUE)
     panel.graph_mode(common_models.BigValueGraphMode.NONE)
     panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
@@ -74,7 +74,7 @@ def number(title, description, expression, unit=units.Short, width=4, bad_from=N
 
 
 def lines(title, description, queries, unit=units.Short, width=8, limit=None, floor=True):
-    """Values over time; a dashed line at `limit`, where an alert begins."""
+    """Values over time, with a dashed line at `limit`, where an alert begins."""
     panel = timeseries.Panel().line_width(1).fill_opacity(8).span_nulls(False)
     panel.show_points(common_models.VisibilityMode.NEVER)
     legend = common.VizLegendOptions().show_legend(True)
@@ -93,7 +93,7 @@ def lines(title, description, queries, unit=units.Short, width=8, limit=None, fl
 
 
 def states(title, description, expression, legend, names, width=8):
-    """A bar over time for each series; `names` is {value: (word, color)}."""
+    """A bar over time for each series. `names` is {value: (word, color)}."""
     mapping = models.ValueMap({value: models.ValueMappingResult(text=word, color=color, index=index)
                                for index, (value, (word, color)) in enumerate(names.items())})
     panel = statetimeline.Panel().mappings([mapping])
@@ -287,7 +287,7 @@ def variables():
 
 
 def board():
-    """The board, as the SDK's model."""
+    """The dashboard as a model of the SDK."""
     made = dashboard.Dashboard("Lapwing").uid("lapwing").tags(["lapwing"]).timezone("browser")
     made.description("Buses of Lapwing, their journals and subscribers, channels, and the monitor that "
                      "`lapwing serve` is.")
@@ -311,7 +311,7 @@ def line_of(part):
 
 
 def text_of(model):
-    """The file: a line for each panel, and one for everything else."""
+    """The text of the file: one line for each panel, and one for everything else."""
     parts = json.loads(json.dumps(model, cls=JSONEncoder))
     panels = ",\n".join(line_of(panel) for panel in parts.pop("panels"))
     return f'{line_of(parts)[:-1]}, "panels": [\n{panels}\n]}}\n'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds lapwing.dashboard.json against dashboard.py, the SDK's models, and the list of metrics.
+"""Compares lapwing.dashboard.json with dashboard.py, the SDK's models, and the list of metrics.
 
-run.sh makes its environment.
+run.sh creates its environment.
 """
 
 import copy
@@ -20,7 +20,7 @@ COLUMNS = 24
 
 
 def survives(board):
-    """What is left of a board's JSON once the SDK has read and written it."""
+    """A dashboard's JSON after the SDK has read and written it."""
     return json.loads(json.dumps(Dashboard.from_json(copy.deepcopy(board)), cls=JSONEncoder))
 
 

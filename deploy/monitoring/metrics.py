@@ -1,4 +1,4 @@
-"""The list of metrics (metrics.txt), and which of them an expression asks for."""
+"""The list of metrics (metrics.txt), and the metrics that an expression uses."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TYPES = ("counter", "gauge", "histogram")
-SUFFIXES = ("_bucket", "_sum", "_count")  # of a histogram's series
+SUFFIXES = ("_bucket", "_sum", "_count")  # of the series of a histogram
 OF_PROMETHEUS = {"job", "instance"}  # labels that scraping adds
 NAME = r"\b(?:lapwing|process)_\w+"
 
@@ -20,7 +20,7 @@ class Metric:
 
 
 def read_metrics(path=HERE / "metrics.txt"):
-    """By name. Raises ValueError for a line that is none."""
+    """The metrics by name. Raises ValueError for an invalid line."""
     metrics = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
@@ -34,7 +34,7 @@ def read_metrics(path=HERE / "metrics.txt"):
 
 
 def metric_of(series, metrics):
-    """The metric that a series' name belongs to, or None."""
+    """The metric of a series, or None."""
     found = metrics.get(series)
     if found:
         return found if found.type != "histogram" else None
@@ -46,13 +46,13 @@ def metric_of(series, metrics):
 
 
 def selectors(expression):
-    """(name of a series, labels that it is chosen by) for each selector of ours."""
+    """(name of a series, labels that select it) for each selector of ours."""
     for found in re.finditer(rf"({NAME})(?:\s*\{{([^}}]*)\}})?", expression):
         yield found[1], re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", found[2] or "")
 
 
 def faults(expression, metrics):
-    """What an expression asks for that the list does not have, a sentence for each."""
+    """Metrics and labels of an expression that are not in the list, a sentence for each."""
     for series, labels in selectors(expression):
         metric = metric_of(series, metrics)
         if metric is None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds lapwing.rules.yml against promtool, its unit tests, and the list of metrics.
+"""Checks lapwing.rules.yml with promtool, its unit tests, and the list of metrics.
 
-run.sh makes its environment. Besides what promtool says: every alert has a case that fires and one
-that stays quiet, and says what happened and what to do. A rule without its `for`, without one of its
-conditions, or with a lower limit has to fail a case: else no case is near enough.
+run.sh creates its environment. Every alert needs a case in which it fires and one in which it stays
+quiet, and its text must contain what happened and what to do. A rule without its `for`, without one
+of its conditions, or with a lower limit must fail a case, because otherwise no case is near enough.
 """
 
 import re
@@ -21,9 +21,9 @@ HERE = Path(__file__).resolve().parent
 RULES = HERE / "lapwing.rules.yml"
 CASES = HERE / "lapwing.rules_test.yml"
 SEVERITIES = ("critical", "warning")
-# A line of an expression that adds a condition or an alternative to the lines above it.
+# Matches a line that adds a condition or an alternative to the lines above it.
 CONDITION = re.compile(r"^\s*(and|unless|or)\b")
-LOWER = {  # (alert, what is compared): a limit that is lower, or a horizon that is farther
+LOWER = {  # (alert, comparison): a lower limit, or a longer horizon
     ("LapwingJournalLagging", "> 0.5 *"): "> 0.45 *",
     ("LapwingDiskFull", "4 * 3600"): "8 * 3600",
     ("LapwingPublishStalled", "> 0.1"): "> 0.075",
@@ -49,7 +49,7 @@ def alerts(rules):
 
 
 def variants(rule):
-    """(what is changed, the rule with that change) for each change that a case has to see."""
+    """(description of a change, changed rule) for each change that a case must detect."""
     if "for" in rule:
         yield "no `for`", {key: rule[key] for key in rule if key != "for"}
     lines = rule["expr"].splitlines(keepends=True)
@@ -114,7 +114,7 @@ class Rules(unittest.TestCase):
         self.assertGreater(tried, 30)
 
     def passes(self, name, rule):
-        """Whether its cases pass with this rule in the place of the one of that name."""
+        """Whether the cases of `name` pass with this rule instead."""
         cases = loaded(CASES)
         cases["tests"] = [case for case in cases["tests"] if case["name"].split()[0] == name]
         with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +122,7 @@ class Rules(unittest.TestCase):
             Path(folder, RULES.name).write_text(yaml.safe_dump(changed), encoding="utf-8")
             Path(folder, CASES.name).write_text(yaml.safe_dump(cases), encoding="utf-8")
             checked = promtool("check", "rules", Path(folder, RULES.name))
-            self.assertEqual(checked.returncode, 0, checked.stderr)  # it is a rule all the same
+            self.assertEqual(checked.returncode, 0, checked.stderr)  # it is a valid rule
             return promtool("test", "rules", Path(folder, CASES.name)).returncode == 0
 
     def test_each_alert_has_a_severity_and_says_what_to_do(self):

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs one of this folder's tests in an environment with what requirements.txt names:
+# Runs one of this folder's tests in an environment with the packages of requirements.txt:
 #
 #   deploy/monitoring/run.sh rules_test.py        needs promtool; setup.sh installs it
 #   deploy/monitoring/run.sh dashboard_test.py
 #
-# Exit: 0 passed; 77 SKIPPED, for want of promtool or of a package; 1 anything else.
+# Exit: 0 passed; 77 SKIPPED, because promtool or a package is missing; 1 any other error.
 # LAPWING_REQUIRE_REGISTRIES=1 makes a skip an error.
 set -eu
 here=$(dirname "$0")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs from Debian what the tests of monitoring need besides: promtool and Prometheus, with which those of
-# this folder check alerts and ask a Prometheus, Chromium, in which page_test.py opens the page and site_test.py
-# the documentation, nginx, behind which proxy_test.py does, and slowhttptest, with which serve_test.py makes
-# slow clients. Prometheus and nginx serve nothing: their units stay masked, unless they were installed before.
-# Runs as root, or as a user who may use sudo; idempotent, asks nothing.
+# Installs the Debian packages that the tests of monitoring need. promtool and Prometheus check the
+# alerts and answer queries in this folder's tests. page_test.py opens the page in Chromium, and
+# site_test.py the documentation. proxy_test.py uses nginx as a proxy. serve_test.py simulates slow
+# clients with slowhttptest. Prometheus and nginx do not run as services: their units stay masked,
+# unless they were installed before.
+# Runs as root, or as a user who may use sudo; idempotent; asks no questions.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../tools/apt.sh"
@@ -20,7 +21,7 @@ if [[ ${#missing[@]} -eq 0 ]]; then
   exit 0
 fi
 begin_to_install "${missing[*]}"
-mask() {  # PACKAGE SERVICE: before the package is installed, which would start it
+mask() {  # PACKAGE SERVICE: run before the package is installed, which would start the service
   local unit=/etc/systemd/system/$2.service
   [[ " ${missing[*]} " == *" $1 "* && ! -e $unit && ! -L $unit ]] || return 0
   "${as_root[@]}" install -d "${unit%/*}"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a Python environment with what requirements.txt names (tools/venv.sh) and prints the path of its
-# interpreter.
+# Creates a Python environment with the packages of requirements.txt (tools/venv.sh) and prints the
+# path of its interpreter.
 set -eu
 here=$(dirname "$0")
 exec "$here/../../tools/venv.sh" monitoring_venv "$here/requirements.txt" \

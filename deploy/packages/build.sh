@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the Debian packages of what is committed: lapwing, liblapwing1, liblapwing-dev.
+# Builds the Debian packages lapwing, liblapwing1 and liblapwing-dev from the committed source.
 #
-#   deploy/packages/build.sh DIR     into DIR, which is made; what is there is replaced
+#   deploy/packages/build.sh DIR     writes to DIR, which is created or replaced
 #
-# It needs deploy/setup.sh, and debhelper. Each build has the time of the commit and the same paths in
-# it, so that the same commit makes the same packages. LAPWING_PACKAGE_JOBS: compilers at a time.
-# Exit: 0 built, 1 not, 2 wrong usage.
+# Needs deploy/setup.sh and debhelper. Each build uses the time of the commit and the same paths, so
+# the same commit gives the same packages. LAPWING_PACKAGE_JOBS: number of parallel compilers.
+# Exit: 0 built, 1 not built, 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -20,7 +20,7 @@ for tool in dpkg-buildpackage dh; do
     { printf 'build: %s is missing; apt-get install dpkg-dev debhelper\n' "$tool" >&2; exit 1; }
 done
 version=$(dpkg-parsechangelog --show-field Version)
-# The source alone is in a place of its own, so that what git ignores is not packaged.
+# A separate copy of the source, so that ignored files are not packaged.
 source=$target/lapwing-$version
 rm -rf "$source"
 mkdir "$source"

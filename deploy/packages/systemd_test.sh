@@ -53,7 +53,7 @@ inside() {
     /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"
 }
 
-# as UID GID GROUPS COMMAND...: without capabilities, so that permissions alone decide.
+# as UID GID GROUPS COMMAND...: runs without capabilities, so that only permissions decide.
 as() {
   inside setpriv --reuid="$1" --regid="$2" --groups="$3" --inh-caps=-all --bounding-set=-all \
     --no-new-privs "${@:4}"
@@ -193,7 +193,7 @@ written_by() {
       done' sh
 }
 
-# Proves that `written_by` finds what can be written: the bus, its journal and its announcement.
+# Checks that `written_by` finds writable files: the bus, its journal and its announcement.
 owner_can_write() {
   local written pattern
   written=$(written_by as_owner)
@@ -203,7 +203,7 @@ owner_can_write() {
   done
 }
 
-# refused COMMAND...: it fails for lack of permission as the monitor's user.
+# refused COMMAND...: succeeds if the command fails for lack of permission as the monitor's user.
 refused() {
   local output
   if output=$(as_monitor timeout 60 lapwing "$@" 2>&1); then
@@ -247,7 +247,7 @@ restarted() {
     inside systemctl is-active lapwing-publish@es
 }
 
-killed() {  # The recorder does not return.
+killed() {  # A killed recorder must not come back.
   inside systemctl kill --kill-who=main --signal=KILL lapwing-publish@es
   inside systemctl stop lapwing-record@es
   until_true restarted
@@ -263,7 +263,7 @@ stopped() {
   inside find /dev/shm -name '*.bus' | silent cat
 }
 
-ring_left() {  # For purge to remove.
+ring_left() {  # a ring that purge must remove
   inside systemctl start lapwing-publish@es &&
     inside systemctl kill --kill-who=main --signal=KILL lapwing-publish@es
   inside systemctl stop lapwing-publish@es
@@ -313,7 +313,7 @@ check 'the monitor reloads its certificate' reloaded
 check 'the units stop, and nothing is announced' stopped
 check 'without a publisher, its user cannot start one' all_refused
 check 'a publisher that was killed leaves its ring' ring_left
-# What an administrator forgets: units that are enabled and run.
+# Administrators may forget to stop enabled units before a purge.
 check 'units run when it is purged' inside systemctl enable --now lapwing-publish@es lapwing-serve
 check 'the package is purged' inside dpkg --purge lapwing
 check 'nothing is left' silent left_over

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The packages, as an administrator meets them: lintian has no word to say; two builds are equal, bit
-# by bit; and in a bare Debian they are installed, used and purged, and nothing is left.
-# systemd_test.sh runs their units under systemd.
+# Tests the packages as an administrator uses them. lintian must report no problems, and two builds
+# must be bit-identical. In a bare Debian the packages are installed, used and purged without
+# leaving any files. systemd_test.sh runs their units under systemd.
 #
-#   deploy/packages/test.sh [DIR]          two builds are made in DIR, by default build/packages
-#   deploy/packages/test.sh --built DIR    the packages in DIR/first are tested as they are
+#   deploy/packages/test.sh [DIR]          makes two builds in DIR (default: build/packages)
+#   deploy/packages/test.sh --built DIR    tests the packages in DIR/first
 #
-# Then the container image is made of them, and publishes and is healthy. Needs root, deploy/setup.sh and
-# deploy/packages/setup.sh, and an hour. In a mount namespace of its own: nothing stays mounted.
+# Then the container image is built from them, publishes, and becomes healthy. Needs root,
+# deploy/setup.sh, deploy/packages/setup.sh and an hour. Runs in its own mount namespace, so no
+# mounts remain.
 # Exit: 0 all passed, 1 something failed, 77 it cannot run here.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
@@ -32,14 +33,15 @@ equal_packages() {
   return $same
 }
 
-# The override of spelling-error-in-binary is used or not, as the compiler lays out the texts.
+# Whether the override of spelling-error-in-binary is used depends on the compiler's layout of
+# strings.
 lint() {
   lintian -EI --pedantic --allow-root "$work"/first/*.changes 2>&1 |
     grep -v -e '^I: .*: unused-override spelling-error-in-binary ' -e '^N: 0 hints overridden; '
   return "${PIPESTATUS[0]}"
 }
 
-# Everything in the chroot that is no package manager's own record.
+# All files in the chroot except the package manager's own records.
 listing() {
   find "$root" -xdev \( -path "$root/var/lib/dpkg" -o -path "$root/var/lib/apt" -o -path "$root/var/cache" \
     -o -path "$root/var/log" -o -path "$root/packages" -o -path "$root/proc" -o -path "$root/dev" \
@@ -50,7 +52,7 @@ inside() {
   chroot "$root" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
 }
 
-# A publisher that is killed leaves its ring and its announcement in shared memory.
+# A killed publisher leaves its ring and its announcement in shared memory.
 killed() {
   inside sh -c '
     $1 publish --bus /var/lib/lapwing/killed --source synthetic:records=10 --capacity 1024 --linger 600s &
@@ -108,7 +110,7 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
 mapfile -t debs < <(cd "$root" && printf '/%s\n' packages/*.deb)
 mapfile -t released < <(printf '%s\n' "${debs[@]}" | grep -v -e -dbgsym_)
-# What they depend on comes first, so that what is left over is theirs.
+# Install the dependencies first, so that remaining files belong to our packages.
 check 'apt installs them' inside apt-get install -yq --no-install-recommends \
   "${debs[@]}" gcc libc6-dev pkg-config
 check 'apt removes them' inside apt-get purge -yq lapwing liblapwing1 liblapwing-dev
@@ -128,9 +130,9 @@ case ${PIPESTATUS[0]} in
      ((failed += $(grep -c '^FAILED: ' "$work/systemd"))) ;;
 esac
 
-# podman and buildah share what they store; a name of this run alone.
+# podman and buildah share their storage, so use a name unique to this run.
 image=lapwing-test:$$
-# In one container a publisher, and the image's own HEALTHCHECK until it is content.
+# Runs a publisher in a container until the image's own HEALTHCHECK succeeds.
 healthy() {
   buildah run --isolation=chroot "$worker" -- sh -c '
     lapwing publish --bus "$LAPWING_BUS" --source synthetic:records=1000 --capacity 4096 --linger 600s &

@@ -1,6 +1,6 @@
-"""The units: systemd finds nothing wrong in them, they are confined, and what they run works.
+"""Tests of the units: systemd reports no problem, they are confined, and their commands work.
 
-Runs the program named by LAPWING_BIN. No service is started by systemd: what ExecStart= says is.
+Runs the program named by LAPWING_BIN with the arguments of ExecStart=. systemd starts no service.
 """
 
 import os
@@ -17,14 +17,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests/end_to_end"))
 import harness  # noqa: E402
 
-EXPOSURE_MAX = 20  # tenths, of 100
+EXPOSURE_MAX = 20  # tenths; the maximum is 100
 INSTANCE = "es"
 UNITS = sorted(HERE.glob("*.service"))
 DONE = 0
 
 
 def commands_of(unit):
-    """What ExecStart= runs, without the program."""
+    """The arguments of ExecStart=."""
     (line,) = re.findall(r"^ExecStart=/usr/bin/lapwing (.*)$", unit.read_text(), re.M)
     return line.split()
 
@@ -72,7 +72,7 @@ class Units(harness.ProgramTest):
             self.assertEqual(done.returncode, DONE, f"{unit.name}:\n{done.stdout[-400:]}")
 
     def command(self, kind):
-        """The arguments of that service, with this test's folders for the machine's."""
+        """The arguments of a service, with this test's folders instead of the machine's."""
         (unit,) = (unit for unit in UNITS if unit.name.startswith(f"lapwing-{kind}"))
         text = " ".join(commands_of(unit)).replace("%i", INSTANCE)
         return text.replace("/etc/lapwing", str(self.folder)).replace(
@@ -101,7 +101,7 @@ class Units(harness.ProgramTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
     def test_the_example_of_expect_finds_its_subscriber(self):
-        """The layout of the packages, with the users daemon for lapwing and nobody for lapwing-serve."""
+        """The layout of the packages, with users daemon (lapwing) and `nobody` (lapwing-serve)."""
         self.folder.chmod(0o755)
         as_owner = {"user": "daemon", "group": "daemon", "extra_groups": []}
         bus = self.folder / "lib" / INSTANCE

@@ -1,4 +1,4 @@
-// What the strategy sends to the gateway.
+// The message from the strategy to the gateway.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 #include "lapwing/sequence.h"
 
-// The id of an order is the record that caused it: the journal of the bus and the sequence in it.
-// The same record causes the same order again, under the same id.
+// The id of an order is the record that caused it: the journal of the bus and the sequence. Reading
+// the record again produces the same order with the same id.
 struct Order {
   lapwing::Id128 journal_id;
   lapwing::Sequence sequence;
-  std::int64_t price;  // 1e-9
+  std::int64_t price;  // 1e-9 units
   std::uint32_t size;
   std::uint32_t instrument_id;
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 
-inline constexpr std::uint32_t kNewOrder = 1;  // the type of its message
+inline constexpr std::uint32_t kNewOrder = 1;  // message type of an order

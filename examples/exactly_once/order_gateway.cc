@@ -1,8 +1,8 @@
-// Carries out orders, each exactly once: here it writes them to a file. See order_strategy.cc.
+// Executes orders, each exactly once. Here it writes them to a file. See order_strategy.cc.
 //
 //   order_gateway ./orders.sock ./orders.txt
 //
-// It ends when a strategy has closed its channel, as a strategy does at the end of its bus.
+// It ends when a strategy has closed its channel, which happens at the end of the bus.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using lapwing::Errc;
 
-// A line for each order. The file is the gateway's memory: what stands in it was carried out.
+// One line per order. The file is the gateway's memory: it contains the executed orders.
 class OrderFile {
  public:
   explicit OrderFile(const std::string& path) : path_(path) {}
@@ -32,8 +32,8 @@ class OrderFile {
   OrderFile& operator=(const OrderFile&) = delete;
   ~OrderFile() { close(file_); }
 
-  // Reads what an earlier run wrote. A line that it could not finish is cut off: its order was not
-  // released, so it comes again.
+  // Reads the orders of an earlier run. Cuts off an incomplete line: its order was not released, so
+  // it will arrive again.
   bool open() {
     std::ifstream written(path_, std::ios::binary);
     std::uintmax_t whole = 0;
@@ -49,8 +49,8 @@ class OrderFile {
     return file_ >= 0 && ftruncate(file_, static_cast<off_t>(whole)) == 0;
   }
 
-  // Skips an order that is in the file. Orders of a journal arrive by ascending sequence, so it is
-  // enough to remember the last one of each journal.
+  // Skips orders that are already in the file. Orders of a journal arrive in ascending sequence, so
+  // the last one of each journal is sufficient.
   void add(const Order& order) {
     lapwing::Sequence& last = last_[order.journal_id.hex()];
     if (order.sequence <= last) return;
@@ -61,7 +61,7 @@ class OrderFile {
     pending_ += line.str();
   }
 
-  // Everything that was added stands on the disk.
+  // Writes and syncs all added orders.
   bool sync() {
     const bool is_written =
         write(file_, pending_.data(), pending_.size()) == static_cast<ssize_t>(pending_.size());
@@ -72,7 +72,7 @@ class OrderFile {
  private:
   std::string path_;
   int file_ = -1;
-  std::map<std::string, lapwing::Sequence> last_;  // of each journal
+  std::map<std::string, lapwing::Sequence> last_;  // last order of each journal
   std::string pending_;
 };
 
@@ -81,7 +81,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// Writes the orders of one strategy until its channel ends; says how.
+// Writes the orders of one strategy until its channel ends. Returns the reason.
 Errc serve(lapwing::ChannelConsumer& strategy, OrderFile& file) {
   std::array<lapwing::Message, 64> messages;
   for (;;) {

@@ -1,17 +1,17 @@
-// From a bus to orders, each carried out exactly once, even if publisher, strategy and gateway are
-// killed with `kill -9` at any moment and started again:
+// Turns records of a bus into orders that are executed exactly once, even if publisher, strategy
+// and gateway are killed with `kill -9` at any time and restarted:
 //
 //   lapwing publish --bus ./es --source synthetic:records=200000 --pace 20000 --resume &
 //   order_gateway ./orders.sock ./orders.txt &
 //   order_strategy ./es ./strategy.cursor ./orders.sock
 //
-// Three rules make it so. The first two are here, the third is the gateway's:
+// Three rules ensure this. The first two are implemented here, the third in the gateway:
 //
-// 1. An order has the id of the record that caused it. What is decided depends on the records
-//    alone, so a record that is read again causes the same order with the same id.
-// 2. The cursor is committed after the gateway has released all orders up to there. What a killed
-//    strategy did not commit is read, decided and sent again.
-// 3. The gateway writes an order to its file before it releases it, and skips ids that it has.
+// 1. An order has the id of the record that caused it. Decisions depend only on the records, so a
+//    record that is read again causes the same order with the same id.
+// 2. The cursor is committed after the gateway has released all orders up to that position. After a
+//    kill, uncommitted records are read, decided and sent again.
+// 3. The gateway writes an order to its file before it releases it, and skips known ids.
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -38,7 +38,7 @@ int fail(const absl::Status& status) {
   return 1;
 }
 
-// An order to buy beside every large bid.
+// Buys next to every large bid.
 std::optional<Order> decide(const lapwing::dbn::MboMsg& record) {
   constexpr std::uint32_t kLarge = 8;
   const bool is_new_bid = record.action == Action::kAdd && record.side == Side::kBid;
@@ -56,7 +56,7 @@ class Strategy {
   Strategy(lapwing::Subscriber bus, lapwing::Cursor& cursor, lapwing::ChannelProducer& gateway)
       : bus_(std::move(bus)), cursor_(cursor), gateway_(gateway) {}
 
-  // Until the bus is closed, which is ok, or something fails.
+  // Runs until the bus is closed, which is ok, or an error occurs.
   absl::Status run() {
     std::vector<lapwing::dbn::MboMsg> rows(256);
     for (;;) {
@@ -108,7 +108,7 @@ int run(const std::string& directory, const std::string& cursor_path, const std:
     if (!bus.ok()) return fail(bus.status());
     const absl::Status ended = Strategy(*std::move(bus), *cursor, *gateway).run();
     if (ended.ok()) return 0;
-    // The orders that it had not released go to its successor, from the cursor on.
+    // The successor receives all unreleased orders, from the cursor onwards.
     if (!is_gateway_gone(ended)) return fail(ended);
     std::cerr << "strategy: the gateway has ended; connecting again\n";
   }

@@ -6,10 +6,10 @@
 //     report(ages->age_ns.count(), ages->age_ns.percentile(0.99), ages->age_ns.max());
 //   }
 //
-// An age is the time of delivery minus the time of publishing. The time of publishing is the field
-// that the description marks kPublishTime (docs/reference/records.md). Both are times of the clock
-// of TypedPublisher, which agrees with CLOCK_REALTIME to some hundred nanoseconds. An age cannot be
-// more exact than that.
+// An age is the delivery time minus the publish time. The publish time is the field that the
+// description marks kPublishTime (docs/reference/records.md). Both times are read from the clock of
+// TypedPublisher, which agrees with CLOCK_REALTIME to a few hundred nanoseconds. An age cannot be
+// more accurate than that.
 //
 // Thread safety: plain values.
 #pragma once
@@ -27,9 +27,9 @@ using AgeHistogram = Histogram<2, 6, 34>;
 template <typename Buckets>
 struct BasicAges {
   Buckets age_ns;
-  // Records without an age. If their time of publishing is in the future, they are negative: a
-  // clock was set back, or the age is below the clock's accuracy. If it is 0 or the largest number,
-  // they are unstamped.
+  // Records without an age. `negative` counts publish times in the future: a clock was set back, or
+  // the age is below the clock's accuracy. `unstamped` counts publish times that are 0 or the
+  // largest number.
   std::uint64_t negative = 0;
   std::uint64_t unstamped = 0;
 

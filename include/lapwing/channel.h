@@ -1,18 +1,18 @@
 // Options, messages and counters that all ends of a channel share: ChannelProducer
 // (lapwing/producer.h), ChannelConsumer (lapwing/consumer.h) and Duplex (lapwing/duplex.h).
 //
-// A channel carries messages from one process to one other, in order. A message has 0 bytes up to a
-// stated maximum. No message is overwritten: a producer that is ahead waits. See
+// A channel carries messages from one process to one other, in order. A message has from 0 bytes up
+// to a configured maximum. No message is overwritten: a producer that is ahead waits. See
 // docs/explanation/channel-protocol.md for the layout, the protocol and the handling of failures.
 //
-// Threads: any thread may use an end, but only one at a time. A call that overlaps a sleeping call
-// of the same end returns kMisuse. interrupt() may be called at any time.
+// Threads: any thread may use an end, but only one at a time. A call made while another call of the
+// same end sleeps returns kMisuse. interrupt() may be called at any time.
 //
 // Fork: in a forked child every operation of the parent's ends returns kForked. There fd() is -1,
 // arm() returns false, counters() are 0, and close() and the destructor do nothing. Borrowed and
 // claimed channel memory is not mapped. The fork does not affect the other side, which is notified
-// as soon as the parent ends, whatever the child does. The child may connect or accept ends of its
-// own.
+// as soon as the parent ends, even if the child is still running. The child may connect or accept
+// ends of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -35,20 +35,21 @@ namespace lapwing {
 inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
 
 struct ChannelOptions {
-  // Bytes of the direction in which this side sends; the other side's options set the other
-  // direction. A power of two with room for two of the largest messages, each in whole frames of 64
-  // bytes. A smaller value is refused, and the message names a sufficient one. A consumer ignores
+  // Size of the direction in which this side sends; the other side's options set the other
+  // direction. A power of two with room for two of the largest messages, each in whole 64-byte
+  // frames. A smaller value is refused, and the message names a sufficient one. A consumer ignores
   // this option and the next two, so both ends can use the same options.
   std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;
-  // Aligns payloads to 64 bytes. If false, to 16 bytes, and payloads of 49 to 56 bytes to 8.
+  // True aligns payloads to 64 bytes. False aligns them to 16 bytes, and payloads of 49 to 56 bytes
+  // to 8.
   bool aligned_payloads = false;
   // Duplex only: the number of unanswered calls that this side accepts, and of untaken one-way
   // messages. The other ends ignore it.
   std::uint32_t call_window = 64;
   // Duplex only: finish_any() returns a reply that arrives after its call's deadline or
   // cancellation, marked is_late. Otherwise the reply is dropped. A late reply may report that an
-  // order was filled after all. Until it is taken it occupies its call's slot in the window.
+  // order was filled after all. Until it is taken, it occupies its call's slot in the window.
   bool late_replies = false;
 
   WaitStrategy wait = WaitStrategy::kBackoff;
@@ -57,16 +58,16 @@ struct ChannelOptions {
   // For connect: the user that must be listening. Unset: this process's own user, or root. An
   // accept uses the user that the listener was opened with, and refuses another one here.
   std::optional<uid_t> expected_peer_uid = std::nullopt;
-  // For connect: how long to try again, every 20 ms, while no process listens or the listener has
-  // just ended. 0: one attempt. The deadline of the call still applies. If all attempts fail, the
-  // error is that of the last one.
+  // For connect: how long to retry, every 20 ms, while no process listens or the listener has just
+  // ended. 0: one attempt. The deadline of the call still applies. If all attempts fail, connect
+  // returns the error of the last one.
   std::chrono::nanoseconds retry = {};
-  // False: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
-  // both sides. The system call is used only if this option is true on both sides.
+  // False: instead of a membarrier system call before a sleep, both sides execute a fence of about
+  // 10 ns for every message. The system call is used only if this option is true on both sides.
   bool membarrier = true;
   std::string name = {};  // shown by `lapwing info`
-  // Polled while this side's memory is made, which takes seconds for gigabytes, and between two
-  // attempts to connect. If it returns true, connect and accept end with kInterrupted.
+  // Called while this side's memory is allocated, which takes seconds for gigabytes, and between
+  // attempts to connect. If it returns true, connect and accept return kInterrupted.
   std::function<bool()> is_interrupted = {};
 };
 

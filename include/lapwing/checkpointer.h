@@ -11,22 +11,23 @@
 //   }
 //   return checkpointer->finish();
 //
-// Link lapwing::checkpoints. It adds RocksDB, which no other part of Lapwing needs.
+// Link with lapwing::checkpoints. It depends on RocksDB, which no other part of Lapwing needs.
 //
 // Only durable records are folded, so neither the store nor a checkpoint contains a record that a
-// power cut could remove. A process that was killed continues at the last commit of its store. A
-// file with the name of a checkpoint is complete. docs/explanation/state.md is the specification.
+// power cut could remove. After a kill, the next process continues at the last commit of the store.
+// A file with the name of a checkpoint is always complete. docs/explanation/state.md is the
+// specification.
 //
 // Threads: any thread may use it, but only one at a time; interrupt() may be called at any time. A
-// thread of its own writes checkpoints. `log` and `on_event` are called only from within calls of
-// its functions. It owns the store, its directory and the subscriber. Memory does not depend on the
+// separate thread writes checkpoints. `log` and `on_event` are called only from within calls of its
+// functions. It owns the store, its directory and the subscriber. Memory does not depend on the
 // state's size: hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB of waiting
-// records, and one checkpoint's writer.
+// records, and one checkpoint writer.
 // Fork: in a forked child run(), finish() and digest() return kForked, and the destructor does
-// nothing. RocksDB's own descriptors stay open there, so a child that continues to run should exec.
+// nothing. RocksDB's descriptors stay open there, so a child that continues to run should exec.
 //
 // Errors: temporary problems (a full disk, a publisher that does not prune) are reported once to
-// `log`, and the operation is tried again. All other errors are final.
+// `log`, and the operation is retried. All other errors are final.
 #pragma once
 
 #include <chrono>
@@ -47,10 +48,10 @@
 namespace lapwing {
 
 struct CheckpointerOptions {
-  // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets
-  // them. instruments are refused, because a checkpoint is the state of the whole bus. threads
-  // applies to the thread that writes checkpoints. RocksDB's threads inherit their placement from
-  // the threads that call open() and run().
+  // The bus and how to follow it. `start`, `on_gap` and `end_at_close` are ignored, because the
+  // checkpointer sets them. `instruments` is refused, because a checkpoint is the state of the
+  // whole bus. `threads` applies to the thread that writes checkpoints. RocksDB's threads inherit
+  // their placement from the threads that call open() and run().
   SubscriberOptions subscriber = {};
   std::string fold = {};                      // empty: default_fold()
   std::shared_ptr<const Fold> own_fold = {};  // instead of `fold`
@@ -88,13 +89,14 @@ struct CheckpointerSetUp;
 
 class Checkpointer {
  public:
-  // Opens the store, or creates it from the newest checkpoint of the bus's journal. Removes what a
-  // killed checkpointer left behind. With own_fold the bus directory must exist; otherwise the bus
-  // must exist as well. Waits for nothing else.
+  // Opens the store, or creates it from the newest checkpoint of the bus's journal. Removes files
+  // that a killed checkpointer left behind. With own_fold, the bus directory must exist; otherwise
+  // the bus must exist as well. Does not wait.
   // Errors: kNoBus; kInUse (another checkpointer of this fold; the message names its process).
   // kInvalidArgument: no such fold, a store of another fold, keep is 0, or invalid options.
-  // kNotPermitted: the bus directory is another user's, or others may write to the checkpoints'
-  // directory; or the placement of threads. Also kDamaged, kNotALapwingFile, kNoSpace, kSystem.
+  // kNotPermitted: the bus directory is another user's, or others may write to the checkpoint
+  // directory, or the thread placement is not permitted. Also kDamaged, kNotALapwingFile, kNoSpace,
+  // kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);
   Checkpointer(Checkpointer&&) noexcept;
   Checkpointer& operator=(Checkpointer&&) noexcept;
@@ -112,8 +114,8 @@ class Checkpointer {
   // Whether the last run() ended because the session was closed and all its durable records are
   // folded. The next run() waits for another session.
   [[nodiscard]] bool is_closed() const;
-  // Commits, and writes a checkpoint if there is something new. Waits for the disk. Returns the
-  // errors of both.
+  // Commits, and writes a checkpoint if something changed since the last one. Waits for the disk.
+  // Returns the errors of both.
   [[nodiscard]] absl::Status finish();
 
   [[nodiscard]] const Fold& fold() const;

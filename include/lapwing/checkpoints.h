@@ -1,5 +1,5 @@
-// The checkpoints of a bus: files with its folded state as of a record. Lists them, and opens one
-// as a sorted array of entries after verifying the whole file.
+// The checkpoints of a bus: files that contain its folded state as of a record. A Checkpoint lists
+// them, or verifies a whole file and opens it as a sorted array of entries.
 //
 //   auto checkpoint = lapwing::Checkpoint::open({.directory = "./es", .fold = "orders"});
 //   if (!checkpoint.ok()) return fail(checkpoint.status());
@@ -9,15 +9,15 @@
 // a publisher, and changes nothing. A subscriber that begins with Start::snapshot() loads a
 // checkpoint by itself and continues with the records. Use this class to examine a state in place.
 //
-// An opened checkpoint is trustworthy. It belongs to the bus's owner, to root or to this user, in
-// directories that only they can write to. Every byte matches its checksum. Its record is a durable
-// one of the bus's history, according to the bus's journal.
+// An opened checkpoint is trustworthy. It belongs to the bus's owner, to root or to this user, and
+// is in directories that only they can write to. Every byte matches its checksum. According to the
+// bus's journal, its record is a durable record of the bus's history.
 //
-// A file that only this user and root can change is mapped, which costs no memory and reads at the
-// speed of the page cache. Any other file, and every file if `copy` is set, is read into memory. An
-// open checkpoint does not change when its file is removed. This user or root can still shorten a
-// mapped file; reading its pages then raises SIGBUS. Set `copy` in programs that must not trust
-// files of their own user.
+// A file that only this user and root can change is mapped, which uses no memory of the process and
+// reads at the speed of the page cache. Any other file, and every file if `copy` is set, is read
+// into memory. An open checkpoint does not change when its file is removed. This user or root can
+// still shorten a mapped file; reading its pages then raises SIGBUS. Set `copy` in programs that
+// must not trust their own user's files.
 //
 // Threads: immutable once it is open, so several threads may read it. Owns its memory.
 // Fork: a forked child does not have that memory. There size() and digest() are 0 and every span is
@@ -61,8 +61,8 @@ struct CheckpointInfo {
   std::uint64_t written_wall_ns = 0;  // UTC
 };
 
-// An element of a list. If `usable` is not ok, it contains the reason why open() would pass the
-// checkpoint over, and `info` has only path and as_of. If it is ok, the header is valid. Only
+// An element of a list. If `usable` is not ok, it contains the reason why open() would skip the
+// checkpoint, and only `path` and `as_of` of `info` are set. If it is ok, the header is valid. Only
 // open() verifies the checksums of all bytes.
 struct ListedCheckpoint {
   CheckpointInfo info = {};
@@ -71,14 +71,14 @@ struct ListedCheckpoint {
 
 class Checkpoint {
  public:
-  // Reads the whole file once, to verify it. Newer checkpoints that cannot be used are passed over;
-  // see passed_over(). Errors:
-  // kNotFound: there is none. The message has a line for each that was passed over.
+  // Reads the whole file once, to verify it. Newer checkpoints that cannot be used are skipped; see
+  // passed_over(). Errors:
+  // kNotFound: there is no usable checkpoint. The message has a line for each skipped one.
   // kDamaged: one of those, or the requested one, is damaged.
   // kReset: the requested one is of another history or fold.
-  // kNotPermitted, kNotALapwingFile: the message names the owner of the directory and the remedy.
-  // kInvalidArgument: the bus does not have this fold, or the options are invalid.
-  // kLimit: no memory for it. Also kNoBus, kNoJournal, kAbiMismatch, kSystem.
+  // kNotPermitted, kNotALapwingFile: the message contains the owner of the directory and the
+  // remedy. kInvalidArgument: the bus does not have this fold, or the options are invalid.
+  // kLimit: there is not enough memory. Also kNoBus, kNoJournal, kAbiMismatch, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpoint> open(const CheckpointOptions& options);
   // Returns every checkpoint of the bus and the fold, newest first. Ignores as_of and copy, and
   // reads only the headers. Errors: those of open(), except kNotFound. If there is no checkpoint,
@@ -92,7 +92,7 @@ class Checkpoint {
 
   [[nodiscard]] const CheckpointInfo& info() const;
   [[nodiscard]] const Fold& fold() const;
-  // A line for each newer checkpoint that could not be used, with the reason.
+  // Returns a line for each newer checkpoint that could not be used, with the reason.
   [[nodiscard]] const std::vector<std::string>& passed_over() const;
 
   // Spans are valid while the checkpoint is open.
@@ -105,7 +105,8 @@ class Checkpoint {
   // The index of the first entry whose key is not below `key`. size() if there is none, or if `key`
   // has another size.
   [[nodiscard]] std::uint64_t lower_bound(std::span<const std::byte> key) const;
-  // XXH3-64 over the entries; equal to MemoryState::digest() of the same ones. Reads all of them.
+  // XXH3-64 over the entries, equal to MemoryState::digest() of the same entries. Reads all of
+  // them.
   [[nodiscard]] std::uint64_t digest() const;
 
  private:

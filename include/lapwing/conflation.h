@@ -1,6 +1,6 @@
-// The conflated reader: delivers the newest record of each key once an interval, for consumers that
-// cannot or need not see every record, such as screens. Each record has the number of older records
-// that it replaces.
+// The conflated reader delivers the newest record of each key once per interval, for consumers that
+// cannot or need not see every record, such as displays. Each record comes with the number of older
+// records that it replaces.
 //
 //   auto reader = lapwing::ConflatedReader::open({.directory = "./es"},
 //                                                {.interval = std::chrono::milliseconds(250)});
@@ -13,12 +13,12 @@
 // An interval ends at each multiple of `interval` on the clock. The waiting records are then
 // delivered in the order of their sequences, one for each key. Two things end an interval early: an
 // event (a gap, a session, caught up …), and a record of a new key while keys_max keys wait.
-// So an event is delivered after all records before it, and before all records after it.
+// An event is therefore delivered after all records before it, and before all records after it.
 //
 // Nothing is lost silently: at any time, records = delivered + conflated + waiting.
 //
-// Threads, forks: as for Subscriber; waiting() is 0 in a forked child. Memory for at most keys_max
-// keys. No allocation once an interval has had its largest number of keys.
+// Threads, forks: as for Subscriber; waiting() is 0 in a forked child. Holds at most keys_max keys
+// in memory. Does not allocate once an interval has had its largest number of keys.
 // Errors: those of Subscriber; kInvalidArgument for records whose key is not described.
 #pragma once
 
@@ -63,7 +63,7 @@ struct ConflationOptions {
 struct ConflationCounters {
   std::uint64_t records = 0;    // read from the bus
   std::uint64_t delivered = 0;  // as records
-  std::uint64_t conflated = 0;  // replaced by newer ones of their keys
+  std::uint64_t conflated = 0;  // replaced by newer records of their keys
   std::uint64_t early = 0;      // intervals that keys_max ended
 };
 
@@ -106,11 +106,11 @@ class ConflatedReader {
   void interrupt() noexcept;
 
   // The number of keys whose newest record waits for the interval's end, and the time until then.
-  // In an event loop, read when the descriptor is readable or this time is over.
+  // In an event loop, read when the descriptor is readable or this time has passed.
   [[nodiscard]] std::uint32_t waiting() const;
   [[nodiscard]] std::chrono::nanoseconds interval_left() const;  // max() while nothing waits
   [[nodiscard]] ConflationCounters counters() const;
-  // Why reading has ended: no key is known for the schema, or Subscriber::status().
+  // Why reading has ended: the schema has no known key, or Subscriber::status().
   [[nodiscard]] const absl::Status& status() const;
   // The subscriber that is read: position, counters, descriptor. Do not read records from it.
   [[nodiscard]] const Subscriber& subscriber() const;

@@ -13,12 +13,13 @@
 // A borrowed payload is in the producer's memory, which a hostile producer can change while it is
 // read. To validate data from an untrusted process, use receive(), which copies it.
 //
-// If a consumer has taken 16 messages and then finds none, it waits about a microsecond before the
-// call returns. Reading the cache line that a busy producer is about to write slows down both.
+// If a consumer finds no message after it has taken 16, it waits about a microsecond before the
+// call returns. Reading the cache line that a busy producer is about to write slows down both
+// sides.
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. After the producer has closed or died, the consumer still reads everything that
-// was committed. Then it gets kClosed or kPeerGone.
+// was committed. Then its calls return kClosed or kPeerGone.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,8 @@ class WaitSource;
 
 class ChannelConsumer : private ChannelEnd {
  public:
-  // Connects to a producer, or serves one. The producer's options set capacity and largest message.
+  // Connects to a producer, or serves one. The producer's options set the capacity and the largest
+  // message.
   // Errors of connect: kNoBus (nothing is at the path), kPeerGone (no process listens there, or it
   // ended), kNotPermitted (another user listens), kInvalidArgument (the options). Also kTimedOut,
   // kRefused, kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. See
@@ -59,7 +61,7 @@ class ChannelConsumer : private ChannelEnd {
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
 
-  // Borrows the first message that is not released. Peeking again borrows the same one.
+  // Borrows the first message that is not released. Another peek borrows the same one.
   Result<Message> try_peek();
   Result<Message> peek(Deadline deadline = Deadline::never());
   // Borrows the available messages, at most messages.size(), beginning with the first one that is
@@ -144,7 +146,8 @@ class ChannelConsumer : private ChannelEnd {
   return {seen, message};
 }
 
-// After a poll that found nothing: whether a run of messages was taken since the last such poll.
+// After a poll that found nothing: returns whether a run of messages was taken since the last such
+// poll.
 inline bool ChannelConsumer::is_behind_a_run() {
   const std::uint64_t taken = reader_.messages() + borrowed_;
   const bool was_run = taken - caught_up_at_ >= kRunMin;

@@ -1,5 +1,5 @@
-// A cursor stores how far a program has processed a bus, in a file that survives the end of the
-// process, however it ends. The next run continues there.
+// A cursor is a file that stores how far a program has processed a bus. It survives the process,
+// even if the process is killed, and the next run continues there.
 //
 //   auto cursor = lapwing::Cursor::open({.path = "quotes.cursor"});
 //   if (!cursor.ok()) return fail(cursor.status());
@@ -18,14 +18,15 @@
 //
 // A commit is one write of 128 bytes and takes a few microseconds. It survives a kill of the
 // process. A power cut may revert the newest commits and truncate your output, which can then be
-// shorter than output(): check that. If `durable` is set, no commit is reverted: see CursorOptions.
+// shorter than output(), so check its length. If `durable` is set, no commit is reverted (see
+// CursorOptions).
 //
 // The file has two copies, written in turn, each with a checksum. A commit that is interrupted
 // leaves the previous one intact. A file without a valid copy is an error, and is never treated as
 // a new cursor. `lapwing cursors` shows the contents of a file.
 //
-// <path>.lock keeps other processes out. The kernel releases the lock when the process ends,
-// however it ends; the file remains.
+// <path>.lock keeps other processes out. The kernel releases the lock when the process ends for any
+// reason; the file remains.
 //
 // Threads: one thread at a time, any thread. Owns the file and the lock.
 // Fork: in a forked child commit() returns kForked, position() and output() are those of the fork,
@@ -50,7 +51,7 @@ namespace lapwing {
 // stores these two numbers and does not interpret them.
 struct OutputEnd {
   std::uint64_t bytes = 0;  // length of the growing file
-  std::uint64_t file = 0;   // its number, if a program begins new files
+  std::uint64_t file = 0;   // its number, if a program writes several files
 
   friend bool operator==(const OutputEnd&, const OutputEnd&) = default;
 };
@@ -66,8 +67,8 @@ struct CursorOptions {
 
 class Cursor {
  public:
-  // Takes the lock, for which it waits until the deadline, and reads the file. If there is no file,
-  // it is created durably, with mode 0600.
+  // Waits for the lock until the deadline, takes it and reads the file. If there is no file, it is
+  // created durably, with mode 0600.
   // Errors: kInUse (another process, or another object of this one, has the cursor open); kDamaged
   // (neither copy is valid; the message contains the remedy); kAbiMismatch (a later version).
   // kInvalidArgument: no path. kNotFound: the path's directory does not exist. Also
@@ -83,9 +84,9 @@ class Cursor {
   [[nodiscard]] std::optional<StoredPosition> position() const;
   [[nodiscard]] OutputEnd output() const;
 
-  // Stores that everything up to this position is processed, and that the output ends there. Before
-  // its first record, a subscriber's position has the sequence kNoSequence. Committing it writes
-  // nothing, and the last commit remains.
+  // Records that everything up to this position was processed, and where the output ended then.
+  // Before its first record, a subscriber's position has the sequence kNoSequence. Committing such
+  // a position writes nothing, and the last commit remains.
   // Errors: kInvalidArgument (a sequence above kSequenceMax; changes nothing), kForked, kNoSpace,
   // kSystem.
   [[nodiscard]] absl::Status commit(const StoredPosition& position, OutputEnd output = {});

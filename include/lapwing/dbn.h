@@ -16,7 +16,7 @@ namespace lapwing::dbn {
 inline constexpr std::int64_t kPriceScale = 1'000'000'000;  // units per 1.0
 inline constexpr std::int64_t kUndefPrice = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::uint64_t kUndefTimestamp = std::numeric_limits<std::uint64_t>::max();
-inline constexpr std::uint32_t kLengthUnit = 4;  // RecordHeader::length counts these, in bytes
+inline constexpr std::uint32_t kLengthUnit = 4;  // bytes per unit of RecordHeader::length
 
 enum class RType : std::uint8_t {
   kTrade = 0x00,  // MBP-0
@@ -191,8 +191,8 @@ enum class SchemaId : std::uint16_t {
   kMixed = 0xffff,
 };
 
-// A schema of DBN by its name on a bus, its id in metadata and its record type. Sizes and fields
-// are in its description, which depends on the version of DBN (docs/reference/records.md).
+// A DBN schema: its name on a bus, its id in metadata and its record type. Sizes and fields are in
+// its description, which depends on the DBN version (docs/reference/records.md).
 struct RecordSchema {
   const char* name;
   SchemaId id;
@@ -222,8 +222,8 @@ inline constexpr RecordSchema kRecordSchemas[] = {
     {"dbn.bbo-1m", SchemaId::kBbo1m, RType::kBbo1m},
 };
 
-// Returns the schema with that bus name, metadata id or record type; nullptr if there is none. The
-// record type of mbp-1 and tbbo is the same, and find_schema(RType) returns mbp-1.
+// Returns the schema with that bus name, metadata id or record type, or nullptr if there is none.
+// mbp-1 and tbbo have the same record type, for which find_schema(RType) returns mbp-1.
 constexpr const RecordSchema* find_schema(std::string_view name) {
   for (const RecordSchema& schema : kRecordSchemas) {
     if (name == schema.name) return &schema;

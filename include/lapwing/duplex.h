@@ -19,11 +19,11 @@
 // A payload is either bytes and a number for their type, or a plain struct and an enumeration.
 //
 // Both sides may call, serve, and send one-way messages. Many calls may be under way, and replies
-// arrive in any order. Each side sets how many unanswered calls it accepts, and the same number of
-// one-way messages (ChannelOptions::call_window). An operation that waits also receives what
-// arrives: replies go to their calls, everything else to an inbox of that size. So two sides that
-// both send into full rings make room for each other. Only next() and reply() make room in a
-// window. If each side waits for the other's window and does neither, both wait until their
+// arrive in any order. Each side sets how many unanswered calls it accepts, and it accepts the same
+// number of one-way messages (ChannelOptions::call_window). An operation that waits also receives
+// arriving messages: replies go to their calls, everything else to an inbox of that size. So two
+// sides that both send into full rings make room for each other. Only next() and reply() make room
+// in a window. If each side waits for the other's window and calls neither, both wait until their
 // deadlines.
 //
 // Payloads are copied on both sides. Operations return them in this process's memory.
@@ -33,7 +33,7 @@
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. When the other side ends, each call under way ends with kPeerGone or kClosed,
-// after everything that had arrived is read. Delivery then reports how far its request had come.
+// after everything that had arrived is read. Delivery then reports the progress of its request.
 #pragma once
 
 #include <cstddef>
@@ -57,16 +57,15 @@ class WaitSource;
 
 using CallId = std::uint64_t;  // 0: no call
 
-// How far the request of a call had come when the call ended, or when a wait for it was
-// interrupted.
+// The progress of a call's request when the call ended, or when a wait for it was interrupted.
 //
-// After kPeerGone and kClosed it is final. kSent then means that the other side's program never got
-// the request, so sending it again does nothing twice. kTaken means that the program may have acted
-// on it. It may also have ended while the request was in its inbox, before next() returned it.
+// After kPeerGone and kClosed it is final. kSent then means that the other side's program never
+// received the request, so it is safe to send it again. kTaken means that the program may have
+// acted on it, or may have ended before next() returned it from the inbox.
 // After kTimedOut, kInterrupted and kCorrupt, kSent is only a momentary state: the other side may
 // still take the request.
 enum class Delivery : std::uint32_t {
-  kUnknown = 0,  // the result belongs to no call under way
+  kUnknown = 0,  // the result does not belong to a call under way
   kNotSent = 1,  // it was never visible to the other side
   kSent = 2,     // it was committed, and the other side had not taken it out of the channel
   kTaken = 3,    // the other side's process had copied it
@@ -74,7 +73,7 @@ enum class Delivery : std::uint32_t {
 
 // How a call ended. The Result is ok() if the server answered, with a reply or with an error of its
 // own. It is kTimedOut if the call's deadline passed, even if that was Deadline::now(). With an
-// error `call` and `delivery` are still set, and everything else is empty. The payload is valid
+// error, `call` and `delivery` are still set, and everything else is empty. The payload is valid
 // until the next start or call.
 struct Reply {
   CallId call = 0;  // 0: no call has ended
@@ -152,7 +151,7 @@ class Duplex : private ChannelEnd {
   Duplex& operator=(Duplex&&) noexcept;
   ~Duplex();
 
-  // Calls and waits for the reply, at most until the deadline.
+  // Sends a call and waits for the reply, at most until the deadline.
   Result<Reply> call(std::span<const std::byte> payload, std::uint32_t type,
                      Deadline deadline = Deadline::never());
 
@@ -161,7 +160,7 @@ class Duplex : private ChannelEnd {
     return call(detail::bytes_of(request), number_of(type), deadline);
   }
 
-  // Sends a request and returns its call; with an error nothing was sent. The reply must arrive by
+  // Sends a request and returns its call. If it fails, nothing was sent. The reply must arrive by
   // the deadline, which also limits the wait for room. kWouldBlock (try_start): the other side has
   // as many unanswered calls as it accepts, or there is no room. kMisuse: the payload is above the
   // maximum, or every slot of the window holds a reply that was not taken.
@@ -178,8 +177,8 @@ class Duplex : private ChannelEnd {
   Result<CallId> start(const Request& request, Type type, Deadline deadline = Deadline::never()) {
     return start(detail::bytes_of(request), number_of(type), deadline);
   }
-  // Waits until that call ends, at most until the call's own deadline. kMisuse: there is no such
-  // call, or it has already ended. After kInterrupted it is still under way.
+  // Waits until that call ends, at most until the call's deadline. kMisuse: there is no such call,
+  // or it has already ended. After kInterrupted, the call is still under way.
   Result<Reply> finish(CallId call);
   // Returns the next call that ends, or a late reply. If there is none by `deadline`, it returns
   // kTimedOut or kWouldBlock, and call is 0. If the channel has ended, it returns kPeerGone or
@@ -194,8 +193,8 @@ class Duplex : private ChannelEnd {
   Result<Incoming> try_next();
   Result<Incoming> next(Deadline deadline = Deadline::never());
   // Waits for both finish_any() and next(), and returns the first result: the end of a call, a late
-  // reply, or a call or one-way message of the other side. If both have a result, it takes them in
-  // turn. Unlike finish_any() it may wait with no call under way. If the channel has ended, each
+  // reply, or a call or one-way message of the other side. If both have a result, they take turns.
+  // Unlike finish_any(), it may wait while no call is under way. If the channel has ended, each
   // call under way ends as with finish_any(), and then the error is kPeerGone or kClosed.
   Result<Arrival> try_wait_any();
   Result<Arrival> wait_any(Deadline deadline = Deadline::never());
@@ -210,8 +209,8 @@ class Duplex : private ChannelEnd {
   }
   Result<> reply_error(CallId call, std::uint32_t code, const std::string& text,
                        Deadline deadline = Deadline::never());
-  // Whether the caller has cancelled the call. It must still be answered, however briefly. Receives
-  // what has arrived, so a server may poll this while it works on a call.
+  // Returns whether the caller has cancelled the call, which must still be answered. Receives
+  // messages that have arrived, so a server may poll this while it works on a call.
   [[nodiscard]] bool is_cancelled(CallId call);
 
   // Sends a one-way message. Waits while the other side has call_window untaken ones.
@@ -228,8 +227,8 @@ class Duplex : private ChannelEnd {
     return send(detail::bytes_of(payload), number_of(type), deadline);
   }
 
-  // For an event loop. True: nothing has arrived, and fd() becomes readable when something may
-  // have; then use try_wait_any(), or try_next() and try_finish_any(). False: use them at once.
+  // For an event loop. True: nothing has arrived, and fd() becomes readable when something may have
+  // arrived; then use try_wait_any(), or try_next() and try_finish_any(). False: use them at once.
   // Room to send and the calls' deadlines are not covered. The result is valid until the next
   // operation of this end.
   [[nodiscard]] bool arm();

@@ -14,15 +14,15 @@
 // A client connects with Duplex::connect, and leaves when it closes its end, dies, or is dropped.
 // Set ChannelOptions::retry in a client to reconnect after a restart of the server.
 //
-// No client delays another. wait() takes the clients in turn, at most turn_events_max events of one
-// before the next, and accepts connections in between. wait() is the only operation that waits. An
-// operation for which a client has no room returns kWouldBlock, and kRoom reports when to try
-// again. A client that takes nothing can be dropped. When a client connects, this side's memory for
-// it is made, which delays the others (ChannelOptions::capacity). So use small channels in a server
-// of many clients.
+// No client delays another. wait() serves the clients in turn, at most turn_events_max events of
+// one before the next, and accepts connections in between. wait() is the only operation that waits.
+// If a client has no room for an operation, the operation returns kWouldBlock, and a kRoom event
+// reports when to retry it. A client that takes nothing can be dropped. When a client connects, the
+// server allocates its memory for the client, which delays the other clients
+// (ChannelOptions::capacity). So use small channels in a server with many clients.
 //
-// A sleeping server wakes once a second. Idle clients cost no more than that once the server has
-// slept, however busy the other clients are.
+// A sleeping server wakes once a second. Once the server has slept, idle clients cost no more than
+// that, even if other clients are busy.
 //
 // A server can be a source of a WaitSet, beside buses, timers and other sources. In an event loop,
 // use arm() and fd().
@@ -33,7 +33,7 @@
 //   auto listener = lapwing::ChannelListener::take_over(path, std::chrono::seconds(10));
 //   auto server = lapwing::DuplexServer::open(*std::move(listener));
 //
-// Threads: one thread at a time, any thread. A call that overlaps a wait returns kMisuse.
+// Threads: one thread at a time, any thread. A call made during a wait returns kMisuse.
 // interrupt() may be called at any time. Forks: as for every end of a channel
 // (lapwing/channel.h).
 // Errors: see Errc.
@@ -77,15 +77,15 @@ struct ServerEvent {
     kConnected = 1,   // a new client
     kMessage = 2,     // `message` is a call of the client to be answered, or a one-way message
     kReply = 3,       // `reply` is the end of a call by this server to the client, or a late reply
-    kRoom = 4,        // an operation that returned kWouldBlock can be tried again
+    kRoom = 4,        // an operation that returned kWouldBlock can be retried
     kGone = 5,        // the client has left, and all that it had sent was delivered; see `why`
     kHandedOver = 6,  // a successor accepts from now on; `client` is 0
   };
 
   Kind kind = {};
   ClientId client = 0;
-  // The payloads are valid until the next wait, and while the client is not dropped. That of a
-  // reply is valid until the next call to the client is started.
+  // The payloads are valid until the next wait, unless the client is dropped earlier. The payload
+  // of a reply is valid until the next call to the client is started.
   Incoming message = {};
   Result<Reply> reply = Errc::kWouldBlock;
   Errc why = Errc::kOk;  // kClosed, kPeerGone, kCorrupt; status() has the text
@@ -96,7 +96,7 @@ class DuplexServer {
   // Listens at `path`. Errors: those of ChannelListener::listen, kInvalidArgument (the options).
   [[nodiscard]] static absl::StatusOr<DuplexServer> open(const std::string& path,
                                                          const DuplexServerOptions& options = {});
-  // Uses a listener of the program, for example one from ChannelListener::take_over.
+  // Uses an existing listener, for example one from ChannelListener::take_over.
   [[nodiscard]] static absl::StatusOr<DuplexServer> open(ChannelListener listener,
                                                          const DuplexServerOptions& options = {});
   DuplexServer(DuplexServer&&) noexcept;
@@ -112,8 +112,8 @@ class DuplexServer {
   Result<ServerEvent> wait(Deadline deadline = Deadline::never());
 
   // These work as in Duplex, for one client, and never wait. kWouldBlock: the client has no room,
-  // or its window is full. An event kRoom is returned when there may be room. kNotFound: the client
-  // has left, or never existed.
+  // or its window is full. wait() returns a kRoom event when there may be room. kNotFound: the
+  // client has left, or never existed.
   Result<> try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
                      std::uint32_t type);
   template <PlainPayload Answer, MessageType Type>
@@ -127,7 +127,7 @@ class DuplexServer {
   Result<> try_send(ClientId client, const Payload& payload, Type type) {
     return try_send(client, detail::bytes_of(payload), number_of(type));
   }
-  // Starts a call to the client, which ends with an event kReply by `deadline`.
+  // Starts a call to the client, which ends with a kReply event by `deadline`.
   Result<CallId> try_start(ClientId client, std::span<const std::byte> payload, std::uint32_t type,
                            Deadline deadline = Deadline::never());
   template <PlainPayload Request, MessageType Type>
@@ -138,7 +138,7 @@ class DuplexServer {
   Result<> cancel(ClientId client, CallId call);
   [[nodiscard]] bool is_cancelled(ClientId client, CallId call);
 
-  // Closes the client's channel and forgets the client. No further event of it is returned.
+  // Closes the client's channel and forgets the client. Its events are no longer returned.
   Result<> drop(ClientId client);
 
   // Clients whose channel is open.
@@ -154,8 +154,8 @@ class DuplexServer {
   [[nodiscard]] const absl::Status& status() const;
 
   // For an event loop. True: there is no event, and fd() becomes readable when there may be one,
-  // including the deadline of a call. False: use try_wait() at once. The result is valid until the
-  // next operation.
+  // including at the deadline of a call. False: use try_wait() at once. The result is valid until
+  // the next operation.
   [[nodiscard]] bool arm();
   [[nodiscard]] int fd() const;  // -1 in a forked child
 

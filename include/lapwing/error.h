@@ -1,8 +1,8 @@
-// Error numbers, one for every way an operation can fail, and the status that carries them.
+// Error numbers, one for every way in which an operation can fail, and statuses that carry them.
 //
 //   if (lapwing::errc_of(status) == lapwing::Errc::kInUse) ...
 //
-// An error is a value. Cold paths return absl::Status or absl::StatusOr with a number whose meaning
+// Errors are values. Cold paths return absl::Status or absl::StatusOr with a number whose meaning
 // never changes between releases (docs/reference/abi-policy.md). The message contains what
 // happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
@@ -21,8 +21,8 @@ namespace lapwing {
 
 enum class Errc : std::uint32_t {
   kOk = 0,
-  kInvalidArgument = 1,  // the caller's arguments contradict each other or a stated limit
-  kNoBus = 2,            // no bus at this directory, nothing of it left to read, no such channel
+  kInvalidArgument = 1,  // the arguments contradict each other or violate a stated limit
+  kNoBus = 2,            // no bus in this directory, nothing left of it to read, no such channel
   kInUse = 3,            // another process holds this bus, journal, path, recording or cursor
   kNotPermitted = 4,     // refused by the kernel or by an ownership check
   kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
@@ -30,8 +30,8 @@ enum class Errc : std::uint32_t {
   kDamaged = 7,          // durable bytes differ from those that were written
   kAbiMismatch = 8,      // the other side has another ABI version
   kNotALapwingFile = 9,  // the path is a file, link, directory or socket of another kind
-  kJournalFailed = 10,   // the journal's first failed write or sync; final for that journal
-  kNoJournal = 11,       // the request needs a journal and this bus has none
+  kJournalFailed = 10,   // a write or sync of the journal failed; final for that journal
+  kNoJournal = 11,       // the request needs a journal, but this bus has none
   kPruned = 12,          // the journal no longer keeps that sequence
   kTimedOut = 13,        // a deadline passed while the call waited for the other side
   kPublisherGone = 14,   // the publisher's process ended without closing
@@ -54,8 +54,8 @@ enum class Errc : std::uint32_t {
   kTooSmall = 31,        // the caller's memory is too small for a row or message; none was taken
   kNoMemory = 32,        // memory could not be allocated
   kForked = 33,          // the object belongs to the parent of this forked process
-  kEventDue = 34,        // an event or an entry of a state comes before the next record: read it
-  kNoAnswer = 35,        // the publisher did not answer a joining subscriber, which has ended
+  kEventDue = 34,        // an event or a state entry comes before the next record: read it first
+  kNoAnswer = 35,        // the publisher did not answer a joining subscriber, which then ended
 };
 
 struct ErrorName {
@@ -103,9 +103,9 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kNoAnswer, "no-answer", absl::StatusCode::kUnavailable},
 };
 
-// The payload under which an absl::Status of ours carries its number in decimal.
+// The payload in which an absl::Status of the library contains its number in decimal.
 inline constexpr char kErrorPayload[] = "lapwing.error";
-// The payload under which a status keeps the errno of a failed system call in decimal.
+// The payload in which a status contains the errno of a failed system call in decimal.
 inline constexpr char kErrnoPayload[] = "lapwing.errno";
 
 constexpr const char* name_of(Errc code) {
@@ -125,7 +125,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
 
 }  // namespace detail
 
-// Makes a status with the number `code`. `message`: what happened, where, and what to do next.
+// Makes a status with the number `code`. `message` is what happened, where, and what to do next.
 [[nodiscard]] inline absl::Status make_error(Errc code, const std::string& message) {
   for (const ErrorName& entry : kErrorNames) {
     if (entry.code != code) continue;
@@ -136,7 +136,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
   return absl::InternalError(message);
 }
 
-// The number inside a status; kSystem for one that was not made by make_error.
+// Returns the number in a status, or kSystem for a status that make_error did not make.
 [[nodiscard]] inline Errc errc_of(const absl::Status& status) {
   if (status.ok()) return Errc::kOk;
   const auto payload = status.GetPayload(kErrorPayload);
@@ -145,7 +145,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
   return Errc::kSystem;
 }
 
-// The errno of the system call that failed; 0: none did.
+// Returns the errno of the failed system call, or 0 if none failed.
 inline int errno_of(const absl::Status& status) {
   const auto payload = status.GetPayload(kErrnoPayload);
   int number = 0;

@@ -14,7 +14,7 @@ enum class GapCause : std::uint32_t {
   kSession = 2,  // between the last record of a dead session and the first one of the next
   kVoid = 3,     // the range will never exist; recorded after a power cut
   kPruned = 4,   // retention removed the range from the journal
-  kDamaged = 5,  // the journal's bytes for the range fail their checksum, or are gone
+  kDamaged = 5,  // the journal's bytes for the range fail their checksum or are missing
   // Causes on a bus that mirrors a bus of another machine. This release does not produce them.
   kNotRelayed = 6,  // the range did not arrive from the origin
   kUpstream = 7,    // the origin lost the range
@@ -25,7 +25,7 @@ struct Gap {
   Sequence last = kNoSequence;    // inclusive
   Sequence resume = kNoSequence;  // the next sequence that will be tried in the ring
   GapCause cause = GapCause::kLapped;
-  bool fillable = false;  // the journal holds the range
+  bool fillable = false;  // the journal contains the range
 
   std::uint64_t count() const { return last - first + 1; }
 };

@@ -5,10 +5,10 @@
 //   took_ns.add(end_ns - begin_ns);
 //   report(took_ns.percentile(0.5), took_ns.percentile(0.99), took_ns.max());
 //
-// Each power of two from 2^kFirstPower to below 2^kEndPower has 2^kStepBits buckets of one width.
-// One more bucket counts the smaller values, and one the larger values.
+// Each power of two from 2^kFirstPower to below 2^kEndPower has 2^kStepBits buckets of equal width.
+// Two more buckets count the smaller and the larger values.
 //
-// Threads: a value; one thread at a time. No allocation.
+// Threads: a value, for one thread at a time. Never allocates.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +101,7 @@ class Histogram {
   std::uint64_t max_ = 0;
 };
 
-// Buckets from 1 ns on, each at most 1/32 as wide as its values; 16 KiB in size.
+// Buckets begin at 1 ns. A bucket is at most 1/32 as wide as its values. 16 KiB in size.
 using FineHistogram = Histogram<5, 0, 64>;
 
 }  // namespace lapwing

@@ -11,13 +11,13 @@
 //   }
 //
 // All results are verified: records at or below `durable` by their checksums, and every record by
-// its exact stamp. The class finds the journal, and how far it can be trusted, by itself. It reads
-// one journal: the newest one, or the one whose id is given.
+// its exact stamp. The class finds the journal and determines how far it can be trusted. It reads
+// one journal: the newest one, or the one with the given id.
 //
 // Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's
 // header.
 // Fork: in a forked child every call returns kForked, info() is empty, and the destructor does
-// nothing. Open another one there.
+// nothing. Open another History there.
 #pragma once
 
 #include <cstddef>
@@ -41,17 +41,17 @@ struct HistoryInfo {
   std::shared_ptr<const Schema> schema = {};  // null: the records are not described
   std::uint32_t record_bytes = 0;
   Id128 journal_id = {};
-  Sequence oldest = 1;              // the oldest that retention has kept
+  Sequence oldest = 1;              // the oldest that is kept
   Sequence archived = kNoSequence;  // the newest that can be read
-  Sequence durable = kNoSequence;   // the newest that no power cut can remove
-  // The publisher has begun another journal, and adds nothing to this one. History::journals()
-  // lists all of them.
+  Sequence durable = kNoSequence;   // the newest that survives a power cut
+  // The publisher has begun another journal, so this one does not grow. History::journals() lists
+  // all of them.
   bool is_discarded = false;
 };
 
 // The records of a finished segment in place: verified once, mapped read-only, not copied. This
 // object may be copied, outlives the History, and does not change when retention removes the file.
-// A forked child does not have the mapping: it maps its own.
+// A forked child does not have the mapping and must map its own.
 struct MappedSegment {
   Sequence first = kNoSequence;
   std::uint64_t count = 0;  // records: first, first + 1, …
@@ -85,21 +85,21 @@ class History {
 
   [[nodiscard]] HistoryInfo info() const;
 
-  // Copies consecutive records from `first` on into `rows`, end to end, as many as fit. If the
-  // journal does not have the first of them, returns one event kLost with the range and the cause.
-  // Errors: kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first` is not
-  // a sequence). For all others status() has the message.
+  // Copies consecutive records, beginning with `first`, into `rows`, end to end, as many as fit. If
+  // the journal does not contain the first one, returns one kLost event with the range and the
+  // cause. Errors: kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first`
+  // is not a sequence). For all others status() has the message.
   [[nodiscard]] Result<Batch> read(Sequence first, std::span<std::byte> rows);
-  // Maps the finished segment that contains record `n`. If a void divides the segment, it maps the
-  // piece with `n`. Reads the whole segment once, to verify it. Use it for records that are read
-  // often or by many processes. For a segment that still grows, use read().
-  // Maps only files that no user except this one and root can change: truncating a mapped file ends
+  // Maps the finished segment that contains record `n`. If a void divides the segment, maps only
+  // the part that contains `n`. Reads the whole segment once, to verify it. Use it for records that
+  // are read often or by many processes. For a segment that still grows, use read().
+  // Maps only files that only this user and root can change, because truncating a mapped file ends
   // the process (SIGBUS). Errors: kWouldBlock (not all of the segment is durable). kNotPermitted:
   // the file is another user's, or others may write to it; use read(). Also kPruned, kNotFound (a
   // void), kDamaged, kInvalidArgument, kSystem.
   [[nodiscard]] absl::StatusOr<MappedSegment> map(Sequence n);
   // Returns the sequence at which to begin reading so that no record published at or after `utc_ns`
-  // is missed. It is exact or a little before, and never below the oldest.
+  // is missed. It is exact or slightly too early, and never below the oldest.
   [[nodiscard]] absl::StatusOr<Sequence> find_time(std::uint64_t utc_ns);
   // The error of the last read that returned neither rows nor an event.
   [[nodiscard]] const absl::Status& status() const;

@@ -1,4 +1,4 @@
-// The state of a bus's journal, and how a start settled the session before it.
+// The state of a bus's journal, and how a start settled the previous session.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 namespace lapwing {
 
 enum class JournalState : std::uint32_t {
-  kNone = 0,    // this bus keeps no journal
+  kNone = 0,    // this bus has no journal
   kGood = 1,    // archiving
   kFailed = 2,  // a write or sync failed; durable is frozen, live records continue
-  kShed = 3,    // OnJournalLag::kShed: the disk was too slow once; durable is frozen
+  kShed = 3,    // OnJournalLag::kShed: the disk was too slow; durable is frozen
 };
 
 // Stable identifiers, shown by commands and in JSON.
@@ -30,9 +30,9 @@ struct JournalCondition {
   int sys_errno = 0;  // of a failed journal
 };
 
-// How a start settled the session before it (docs/explanation/durability.md).
+// How a start settled the previous session (docs/explanation/durability.md).
 enum class Settlement : std::uint32_t {
-  kFresh = 1,      // no journal yet: a new journal id, sequence 1
+  kFresh = 1,      // there was no journal: a new journal id, sequence 1
   kContinued = 2,  // the last session had ended cleanly
   kRecovered = 3,  // killed: the missing records were in the ring file
   kCut = 4,        // power cut or no ring file: cut at durable, the rest reserved is a void

@@ -1,4 +1,4 @@
-// kv16: the smallest useful record, two 64-bit words, in 32-byte slots. No behaviour.
+// kv16: the smallest useful record, two 64-bit words, in 32-byte slots.
 #pragma once
 
 #include <cstddef>

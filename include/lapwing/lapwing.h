@@ -1,5 +1,4 @@
-// Includes every public header of the library. A program may instead include only the headers that
-// it uses: each one can be included alone.
+// Includes every public header of the library. Each header can also be included alone.
 //
 // Thread safety: see each header.
 #pragma once

@@ -7,8 +7,8 @@
 //   }
 //
 // A new process of the same program can take the listening socket over while this one still serves
-// its peer. The new process calls take_over(), and this one tend() or accept(). Clients that
-// connect meanwhile wait in the socket or are handed over with it. No connect fails.
+// its peer. The new process calls take_over(), and this one calls tend() or accept(). Clients that
+// connect meanwhile wait in the socket or are handed over with it, so no connect fails.
 //
 // In an event loop, poll fd(). When it is readable, call accept() with Deadline::now() until it
 // returns kWouldBlock.
@@ -22,7 +22,7 @@
 // sends its hello, leaves, or has been silent for too long.
 //
 // Threads: one thread at a time, any thread; interrupt() may be called at any time.
-// Ownership: the socket and, until it is handed over, its name.
+// Ownership: owns the socket and, until it is handed over, its name.
 // Fork: in a forked child accept() and tend() return kForked, fd() is -1, and the destructor does
 // nothing. The parent keeps socket and name.
 #pragma once
@@ -53,9 +53,9 @@ class ChannelListener {
   [[nodiscard]] static absl::StatusOr<ChannelListener> listen(
       const std::string& path, std::optional<uid_t> expected_peer_uid = std::nullopt);
 
-  // Replaces the process that listens on `path` now, as soon as that process calls accept() or
-  // tend(). It continues to serve its current peer. If one of the two dies during the handover, the
-  // other one listens. Errors: kNoBus and kPeerGone (no process listens there: use listen()),
+  // Replaces the process that listens on `path`, as soon as that process calls accept() or tend().
+  // That process continues to serve its current peer. If one of the two dies during the handover,
+  // the other one listens. Errors: kNoBus and kPeerGone (no process listens there: use listen()),
   // kTimedOut, kRefused, kNotPermitted, kProtocol.
   [[nodiscard]] static absl::StatusOr<ChannelListener> take_over(
       const std::string& path, Deadline deadline,
@@ -63,8 +63,8 @@ class ChannelListener {
 
   ChannelListener(ChannelListener&&) noexcept;
   ChannelListener& operator=(ChannelListener&&) noexcept;
-  // Removes the socket's name, unless it was handed over. If a successor is just taking it over,
-  // waits for it, at most one second.
+  // Removes the socket's name, unless it was handed over. If a successor is taking it over at that
+  // moment, waits for it for at most one second.
   ~ChannelListener();
 
   [[nodiscard]] const std::string& path() const;
@@ -73,14 +73,13 @@ class ChannelListener {
   // unexpected peer, or one that violates the protocol, is refused and counted, and the next one is
   // served. Errors of an accept: kTimedOut. With Deadline::now(), kWouldBlock if no client can be
   // served now. kClosed: handed over. kLimit: no descriptors. Also kInterrupted, kInvalidArgument
-  // (the options), kNoSpace, kSystem. It exceeds its deadline only to make this side's memory.
+  // (the options), kNoSpace, kSystem. It exceeds its deadline only to allocate this side's memory.
 
-  // Drops clients that stay silent, and lets a successor take over. For use while a peer is served.
-  // Call it when fd() is readable. Never blocks. kClosed once handed over; otherwise the errors of
-  // accept().
+  // Drops clients that stay silent, and lets a successor take over. While a peer is served, call it
+  // when fd() is readable. Never blocks. Errors: kClosed once handed over; those of accept().
   [[nodiscard]] absl::Status tend();
-  // Readable when the call that was made last, accept() or tend(), has something to do. To switch
-  // from tend() to accept(), call accept() before the next poll. -1 once handed over.
+  // Readable when the last call, accept() or tend(), would have work to do if it were repeated. To
+  // switch from tend() to accept(), call accept() before the next poll. -1 once handed over.
   [[nodiscard]] int fd() const;
   // Ends the accept() that is under way, or else the next one. Safe from any thread and from a
   // signal handler.
@@ -105,9 +104,9 @@ class ChannelListener {
   absl::StatusOr<std::unique_ptr<ChannelSide>> accept(ChannelRole role,
                                                       const ChannelOptions& options,
                                                       Deadline deadline);
-  // Whether accept() can serve anybody with these options: kInvalidArgument.
+  // Returns kInvalidArgument if accept() could not serve any peer with these options.
   absl::Status check_expected(const ChannelOptions& options) const;
-  // For a wait set; null: moved from. It stays where it is when the listener is moved.
+  // For a wait set; null: moved from. Its address does not change when the listener is moved.
   WaitSource* wait_source();
   StateHandle state_;
 };

@@ -1,5 +1,5 @@
-// Loads the folded state of a bus in one call: the newest usable checkpoint, and every record from
-// there up to now.
+// Loads the folded state of a bus in one call: the newest usable checkpoint and every record since
+// then.
 //
 //   auto loaded = lapwing::load_state({.directory = "./es", .start = lapwing::Start::snapshot()},
 //                                     std::chrono::seconds(10));
@@ -7,11 +7,11 @@
 //   use(loaded->state());                              // as of loaded->as_of()
 //   while (loaded->next().ok()) use(loaded->state());  // and after every record and event
 //
-// The whole state is held in memory. While it is loaded, so are the checkpoint's bytes: at most
-// twice the size of the state in total. If a state is larger than that, read it with Subscriber and
-// Start::snapshot() into your own structure, or examine it in place (Checkpoint).
+// The whole state is held in memory, and while it is loaded, so are the checkpoint's bytes: at most
+// twice the size of the state in total. If a state is too large for that, read it with Subscriber
+// and Start::snapshot() into your own structure, or examine it in place (Checkpoint).
 //
-// With SubscriberOptions::instruments it is the state of those instruments.
+// With SubscriberOptions::instruments, it is the state of those instruments only.
 //
 // Threads, forks: as for Subscriber. A forked child has a copy of the state as of the fork.
 #pragma once
@@ -40,7 +40,7 @@ class LoadedState {
   // Whether the state may be shown to others. False inside a venue's event (Fold::settles), and
   // while another state is loaded after a gap (OnGap::kSnapshot), which then replaces this one.
   [[nodiscard]] bool settled() const { return settled_; }
-  // The checkpoint that was loaded and those that were passed over, or why there was none.
+  // The checkpoint that was loaded and those that were skipped, or why there was none.
   [[nodiscard]] const std::string& origin() const { return origin_; }
 
   // These work as in Subscriber. Each record and event is folded before the call returns it.
@@ -80,7 +80,7 @@ class LoadedState {
   std::vector<std::byte> key_;
   Sequence as_of_ = kNoSequence;
   bool settled_ = true;
-  bool loading_ = false;  // entries have come, and kSnapshotComplete has not
+  bool loading_ = false;  // entries have arrived, but kSnapshotComplete has not
   std::string origin_;
 };
 

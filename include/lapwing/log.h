@@ -5,7 +5,7 @@
 //   };
 //
 // A message is one line: what happened, where, and what to do next. Messages may change between
-// releases. Events and the keys of fields do not. See docs/reference/events.md for the events.
+// releases, but events and the keys of fields do not. See docs/reference/events.md for the events.
 //
 // Thread safety: plain values.
 #pragma once
@@ -59,7 +59,7 @@ struct LogEventFacts {
   LogLevel level;
 };
 
-// The name and the level in logs. The name never changes.
+// Returns the name and the level of an event in logs. The name never changes.
 constexpr LogEventFacts facts_of(LogEvent event) {
   switch (event) {
     case LogEvent::kJournalBegins:

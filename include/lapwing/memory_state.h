@@ -1,12 +1,12 @@
-// A fold's state in memory: entries by key, in the order of their keys on request.
+// A fold's state in memory: entries by key, sorted by key on request.
 //
 // A hash index finds an entry. A separate index keeps the keys sorted. Only the calls that need the
-// order update it (for_each, digest, erase_prefix). So a put or an erase does not sort, and an entry
-// that is put and erased between two such calls never enters the index.
+// order update it (for_each, digest, erase_prefix). So put and erase do not sort, and an entry that
+// is put and erased between two such calls never enters the sorted index.
 //
-// Thread safety: one thread, including the const functions. Owns its memory: entry and key, and 60
-// to 100 more bytes for each entry. Errors: none. A key or an entry whose size is not that of the
-// shape changes nothing.
+// Thread safety: one thread, including the const functions. Owns its memory: for each entry the
+// entry, its key, and 60 to 100 bytes more. No call fails. A call with a key or an entry of another
+// size than the shape's has no effect.
 #pragma once
 
 #include <cstddef>

@@ -2,15 +2,15 @@
 //
 //   if (const lapwing::PriceLevel* bid = book.best(lapwing::dbn::Side::kBid)) use(bid->price);
 //
-// It holds the entries of the fold `orders` (lapwing/order_entry.h) and keeps its levels in step
-// with them. The fold defines the effect of an add, a modify or a cancel. OrderBooks owns the book.
+// It holds the entries of the fold `orders` (lapwing/order_entry.h) and updates its levels with
+// them. The fold defines the effect of an add, a modify or a cancel. OrderBooks owns the book.
 //
-// Cost: the best level, the number of levels and a level by its index take constant time. So does a
-// change of an order. If a level appears or disappears, the cost grows with its distance from the
-// touch. No allocation once the book has had its largest number of orders and levels.
+// Cost: reading the best level, the number of levels or a level by its index takes constant time.
+// So does changing an order. Adding or removing a level costs more the farther it is from the
+// touch. Does not allocate once the book has had its largest number of orders and levels.
 //
 // Invariants, for every order that has a side and a price:
-//  1. it is in the queue of exactly one level, of its side and its price;
+//  1. it is in the queue of exactly one level, that of its side and price;
 //  2. a level has at least one entry in its queue; its size and order count are those of its queue.
 // An order without a side, or without a price, rests on no level. A top is the best price of a
 // side, from a feed without orders. It is in a queue like an order, but is not counted as one.
@@ -69,27 +69,27 @@ class OrderBook {
   }
 
   std::size_t order_count() const { return slots_.size(); }    // without tops
-  const OrderEntry* find_order(std::uint64_t order_id) const;  // nullptr: it does not rest
+  const OrderEntry* find_order(std::uint64_t order_id) const;  // nullptr: it is not in the book
   // The fold's entry for the book as a whole; nullptr until a record of the instrument arrives.
   const OrderEntry* state() const { return state_ ? &*state_ : nullptr; }
 
   // Whether its orders may differ from the venue's: records were lost, and neither a clear nor a
-  // whole snapshot has followed.
+  // complete snapshot has followed.
   bool stale() const { return state_ && is_stale(*state_, lost_through_); }
   // The last sequence of the bus that was lost; kNoSequence: none.
   Sequence lost_through() const { return lost_through_; }
-  // Whether the feed contains the best price of each side, and no orders.
+  // Whether the feed contains the best price of each side, but no orders.
   bool has_tops() const { return state_ && (state_->msg.flags & dbn::kFlagTop) != 0; }
   // False inside an event of the venue, whose records belong together.
   bool settled() const { return !state_ || (state_->msg.flags & dbn::kFlagLast) != 0; }
 
-  // Sequence and times of its last record, whatever it changed. kNoSequence if none has arrived
-  // since a state was loaded.
+  // Sequence and times of its last record, even if it changed nothing. kNoSequence if none has
+  // arrived since a state was loaded.
   Sequence last_sequence() const { return last_sequence_; }
   std::uint64_t last_ts_event() const { return last_ts_event_; }
   std::uint64_t last_ts_recv() const { return last_ts_recv_; }
 
-  // Calls `use` for its entries in the order of their keys. Costs a sort.
+  // Calls `use` for its entries in the order of their keys. Sorts them first.
   void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
   // XXH3-64 over them.
   std::uint64_t digest() const;

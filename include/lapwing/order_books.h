@@ -17,17 +17,17 @@
 // A state, at a start from a snapshot or after a gap (OnGap::kSnapshot), replaces all books. While
 // it is loaded, the books contain only a part of it, and loading() returns true.
 //
-// Loss: after a lost range, every book is stale until its next clear or snapshot. The same holds
-// after a beginning in the middle of the sequence or at a journal that follows another one. It also
-// holds after a jump in the sequence, unless the subscriber delivers chosen instruments only
-// (Event::is_filtered). Then its events report all losses, so pass all of them to take(), including
-// the first session. Choose instruments by numbers, or by symbols that were used for one
-// instrument. If a symbol passes to another instrument, the book of that one begins in the middle,
-// and is not marked stale.
+// Loss: after a lost range, every book is stale until its next clear or snapshot. The same is true
+// if the records begin in the middle of the sequence, or at a journal that follows another one. It
+// is also true after a jump in the sequence, unless the subscriber delivers only chosen instruments
+// (Event::is_filtered). In that case, its events report all losses, so pass all of them to take(),
+// including the first session. Choose instruments by number, or by symbols that were used for only
+// one instrument. If a symbol moves to another instrument, the book of the new instrument begins in
+// the middle and is not marked stale.
 //
-// Ownership: owns its books. A book keeps its address until clear(), a reset, or the loading of a
+// Ownership: owns its books. A book keeps its address until clear(), a reset, or the load of a
 // state. Errors: a record or an entry of a wrong size is refused, and changes nothing. Thread
-// safety: one thread. No allocation per record once the books have reached their largest size.
+// safety: one thread. Records cause no allocation once the books have reached their largest size.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@
 
 namespace lapwing {
 
-// The initial room of each book, so that it does not have to grow.
+// The initial capacity of each book, so that it does not have to grow.
 struct OrderBooksOptions {
   std::size_t orders = 0;
   std::size_t levels = 0;  // of each side
@@ -60,16 +60,17 @@ class OrderBooks final : public FoldState {
  public:
   explicit OrderBooks(OrderBooksOptions options = {});
 
-  // Take everything that a subscriber to a bus of dbn.mbo delivers, from the start or from a
+  // These take everything that a subscriber to a bus of dbn.mbo delivers, from the start or from a
   // snapshot of the fold `orders`. Pass the items of next(), or the batches of read() into `rows`,
-  // with or without a column of sequences. False: the item is not of dbn.mbo or of that fold. It
-  // was not taken, and the books no longer match the bus.
+  // with or without a column of sequences. They return false if the item is not of dbn.mbo or of
+  // that fold. It was then not taken, and the books no longer match the bus.
   [[nodiscard]] bool take(const Item& item);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows,
                           std::span<const Sequence> sequences);
   void take(const Event& event);
-  // The same for records from another source. `record` is an MboMsg. False: it has another size.
+  // The same for records from another source. `record` is an MboMsg. Returns false if it has
+  // another size.
   [[nodiscard]] bool apply(Sequence sequence, std::span<const std::byte> record);
   void lose(const Gap& gap);
   // Forgets everything. Every OrderBook is destroyed.
@@ -77,9 +78,9 @@ class OrderBooks final : public FoldState {
 
   // nullptr: the instrument was not seen.
   const OrderBook* find_book(std::uint16_t publisher_id, std::uint32_t instrument_id) const;
-  // The book whose instrument had that symbol at the book's newest record. If there are several, of
-  // several publishers or of successive instruments, the one with the newest record. Checks every
-  // book, so do not call it for each record.
+  // Returns the book whose instrument had that symbol at the book's newest record. If there are
+  // several, of several publishers or of successive instruments, returns the one with the newest
+  // record. Checks every book, so do not call it for each record.
   const OrderBook* find_book(const Symbols& symbols, std::string_view symbol) const;
   // By publisher, then by instrument.
   std::vector<const OrderBook*> books() const;
@@ -87,11 +88,11 @@ class OrderBooks final : public FoldState {
   Sequence sequence() const { return sequence_; }  // of the newest record in the books
   // No book is inside an event of the venue, and no state is being loaded.
   bool settled() const { return !loading_ && unsettled_ == 0; }
-  // Entries of a state have arrived, and kSnapshotComplete has not.
+  // Entries of a state have arrived, but kSnapshotComplete has not.
   bool loading() const { return loading_; }
   std::uint64_t order_count() const;
 
-  // Calls `use` for all entries in the order of their keys. Costs a sort.
+  // Calls `use` for all entries in the order of their keys. Sorts them first.
   void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
   // XXH3-64 over them.
   std::uint64_t digest() const;
@@ -103,7 +104,7 @@ class OrderBooks final : public FoldState {
   void erase_prefix(std::span<const std::byte> prefix) override;
 
  private:
-  using BookId = std::uint64_t;  // publisher, instrument; in the order of the keys
+  using BookId = std::uint64_t;  // publisher, instrument; sorts like the keys
 
   bool load(std::span<const std::byte> entry);
   void lose_before(Sequence first, bool follows_journal);

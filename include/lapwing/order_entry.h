@@ -29,7 +29,7 @@ struct OrderEntry {
   dbn::MboMsg msg;
   // order, top: bus sequence of the record that set its queue rank. Among equal prices the lower
   //   one is first. An order gets a new one if its price or side changes or its size grows.
-  // book: bus sequence from which on no record of the book was lost. It is that of the last clear,
+  // book: bus sequence since which no record of the book was lost. It is that of the last clear,
   //   of the first record of the snapshot that rebuilt the book, or of the first record after a
   //   loss. It is 1 if nothing had been lost when the book was first seen.
   // loss: last lost sequence; 0 if only the records of an older journal are missing.
@@ -40,7 +40,7 @@ static_assert(offsetof(OrderEntry, place) == 56);
 
 // Other fields in the MboMsg of a book. A book is stale if its place is at or below that of the
 // loss, or if flags has a bit of kOrderBookStaleFlags. Its orders may then be incomplete, or
-// include orders that no longer rest.
+// include orders that the venue no longer has.
 //   flags     LAST            the last record of the book ended its event
 //             TOP             the book has tops, not orders
 //             SNAPSHOT        inside a snapshot that has not ended yet

@@ -13,8 +13,8 @@
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. A consumer that ended or closed is detected by the next wait, by the next
-// wake-up, or by a check every 1,024 operations, at most once a millisecond. Commits are not
-// counted as operations.
+// wake-up, or by a check every 1,024 operations, at most once per millisecond. Commits do not count
+// as operations.
 #pragma once
 
 #include <cstddef>
@@ -68,15 +68,15 @@ class ChannelProducer : private ChannelEnd {
   // that finds no room. Use it for messages that become visible together, with one wake-up.
   Result<> stage(std::size_t actual, std::uint32_t type);
   Result<> commit_staged();
-  // Abandons the claim. kMisuse: there is none.
+  // Abandons the claim. kMisuse: there is no claim.
   Result<> abort();
 
   // Copies a message into the channel.
   Result<> try_send(std::span<const std::byte> payload, std::uint32_t type);
   Result<> send(std::span<const std::byte> payload, std::uint32_t type,
                 Deadline deadline = Deadline::never());
-  // Sends several messages in order. Returns the number of messages that were sent, even with an
-  // error. Messages that fit at the same time become visible together.
+  // Sends several messages in order. Returns the number of sent messages, even with an error.
+  // Messages that fit at the same time become visible together.
   Result<std::size_t> try_send_batch(std::span<const Outgoing> messages);
   Result<std::size_t> send_batch(std::span<const Outgoing> messages,
                                  Deadline deadline = Deadline::never());

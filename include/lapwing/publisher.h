@@ -6,29 +6,29 @@
 //   if (!publisher->publish(quote).ok()) return publisher->last_error();
 //
 // publish() makes no system call and takes no lock, except in three cases. The first record after
-// an idle period writes an eventfd. A journal that is a whole ring behind makes it wait. The first
-// record beyond the sequences that are reserved on disk waits for the next reservation.
+// an idle period writes an eventfd. A journal that is one full ring behind makes it wait. The first
+// record beyond the sequences reserved on disk waits for the next reservation.
 //
-// Threads: one thread at a time, any thread. A call that overlaps one that waits returns kMisuse.
+// Threads: one thread at a time, any thread. A call made while another one waits returns kMisuse.
 // head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be called at
-// any time. The library has two threads of its own: the service thread (control socket, doorbell,
-// heartbeat) and the file thread (journal). A third one runs while it opens and closes. The threads
-// of io_uring are the kernel's. PublisherOptions::threads places all of them
+// any time. A publisher has two threads of its own: the service thread (control socket, doorbell,
+// heartbeat) and the file thread (journal). A third one runs while it opens and closes. io_uring
+// adds kernel threads. PublisherOptions::threads places all of them
 // (docs/how-to/tune-a-machine.md).
 //
 // Fork: in a forked child every call of the parent's publisher returns kForked. There head() is
-// that of the fork, values that only the ring or the threads have are 0, and the destructor does
-// nothing. The session continues in the parent. The child holds no resource of it: when the parent
-// ends, another publisher can begin at once, whatever the child does. The child may open a
-// publisher of its own.
+// that of the fork, values that come only from the ring or the threads are 0, and the destructor
+// does nothing. The session continues in the parent. The child holds none of its resources: when
+// the parent ends, another publisher can begin at once, even if the child is still running. The
+// child may open a publisher of its own.
 //
 // Errors are values: last_error() has the message of an error that publish() returns. Publishing
 // ends permanently with close(), or if the journal fails under OnJournalFailure::kStop. status()
-// has the reason. Nothing is lost silently. Records that a failed journal does not hold are
-// reported in the ring's header, in the log, and to every subscriber that joins.
+// has the reason. No loss is silent. Records that a failed journal does not contain are reported in
+// the ring's header, in the log, and to every subscriber that joins.
 //
-// Signals: the library changes no signal disposition. If the size of the program's files is limited
-// (RLIMIT_FSIZE), ignore SIGXFSZ. A journal file at that limit is then a failed write (EFBIG)
+// Signals: the library changes no signal disposition. If the program's file size is limited
+// (RLIMIT_FSIZE), ignore SIGXFSZ. Reaching that limit is then a failed journal write (EFBIG)
 // instead of the end of the process.
 #pragma once
 
@@ -63,7 +63,7 @@
 
 namespace lapwing {
 
-// The behaviour of publish() while the journal is a whole ring behind.
+// The behaviour of publish() while the journal is one full ring behind.
 enum class OnJournalLag : std::uint32_t {
   kWait = 1,  // waits for the disk
   kShed = 2,  // stops journaling for the rest of the session, and continues live
@@ -74,34 +74,34 @@ enum class OnJournalFailure : std::uint32_t {
   kStop = 2,      // ends
 };
 
-// The records of a source that the journal holds. Passed to PublisherOptions::on_resume.
+// The records of a source in the journal. Passed to PublisherOptions::on_resume.
 struct ResumePoint {
   bool is_listed = false;    // the journal has a session of this source
   bool by_content = false;   // that session was found by the source's fingerprint, not by its id
   bool has_records = false;  // the journal has records, of this source or of others
-  // The newest session of the source: its source_offset, and how many records it published.
+  // The source_offset of the source's newest session, and the number of records that it published.
   std::uint64_t offset = 0;
   std::uint64_t records = 0;
-  // The bus sequence of the source's newest record, kNoSequence if there is none; and that record,
-  // empty if there is none or retention removed it. Valid during the call.
+  // The bus sequence of the source's newest record, or kNoSequence if there is none; and that
+  // record, which is empty if there is none or retention removed it. Valid during the call.
   Sequence last = kNoSequence;
   std::span<const std::byte> last_record = {};
 };
 
 struct PublisherOptions {
-  std::string directory = {};  // of the bus; made if it is missing
+  std::string directory = {};  // of the bus; created if missing
   std::string name = {};       // of the bus; empty: the directory's last component
   // The description of a record, for subscribers and tools: schema_of<Record>() (lapwing/schema.h).
-  // It sets schema_name and record_bytes, so do not set them. If it is not set, a shipped schema is
-  // found by schema_name, and a journal that is continued keeps its schema. A journal accepts later
-  // versions of its schema.
+  // It sets schema_name and record_bytes, so do not set them. Without it, schema_name selects a
+  // shipped schema, and an existing journal keeps its schema. A journal accepts later versions of
+  // its schema.
   std::optional<Schema> schema = {};
   std::string schema_name = "bytes";  // of a shipped schema, or of your own
   std::uint32_t record_bytes = 56;    // 8 to 4,088
-  std::uint64_t capacity = 0;         // slots, a power of two; 0: what fits, up to 1,048,576
+  std::uint64_t capacity = 0;         // slots, a power of two; 0: as many as fit, up to 1,048,576
   std::string ring_directory = {};    // empty: the bus directory on tmpfs, else one in /dev/shm
   bool huge_pages = false;            // back the ring by huge pages, or fail
-  // False: lapped records are lost to readers, and the options of a journal are refused (down to
+  // False: readers lose lapped records, and the journal options are refused (those down to
   // on_journal_failure, and resume).
   bool journal = true;
   std::string journal_directory = {};              // empty: <directory>/journal
@@ -115,20 +115,20 @@ struct PublisherOptions {
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
   std::optional<unsigned> group = {};  // gid whose members may read
   std::string metadata = {};           // raw DBN metadata of the feed
-  // The program sets ts_recv of each record to its time of publishing, like `publish --restamp`.
+  // True: the program sets ts_recv of each record to its publish time, like `publish --restamp`.
   // Subscribers then measure ages from ts_recv if no field is marked kPublishTime.
   bool restamped = false;
-  // The source of the records, for `resume`. The journal keeps all three.
+  // The source of the records, for `resume`. The journal stores all three.
   // source_id: a number of your choice; 0: none. Used only if there is no fingerprint.
   // source_fingerprint: a hash of the source's content; 0: none.
-  // source_offset: the number of the source's records before the first one that is published.
+  // source_offset: the number of the source's records before the first published one.
   std::uint64_t source_id = 0;
   std::uint64_t source_fingerprint = 0;
   std::uint64_t source_offset = 0;
-  // Continue the source after the records that the journal holds of it. source_offset() then
-  // returns their number; do not set source_offset. on_resume, if set, is called before the session
-  // begins. It returns the source_offset() of the session, or an error that open() returns. An
-  // example is that the source's record at that position differs from `last_record`.
+  // Continue the source after its records in the journal. source_offset() then returns their
+  // number; do not set source_offset. on_resume, if set, is called before the session begins. It
+  // returns the source_offset() of the session, or an error that open() returns, for example
+  // because the source's record at that position differs from `last_record`.
   bool resume = false;
   std::function<absl::StatusOr<std::uint64_t>(const ResumePoint&)> on_resume = {};
   ThreadPlacement threads = {};  // of the library's own threads
@@ -143,10 +143,10 @@ struct PublisherCounters {
   std::uint64_t journal_stall_ns_max = 0;
   std::uint64_t journal_stall_ns_total = 0;
   std::uint64_t idle_wakes = 0;  // eventfd writes: one per sleeper and idle period
-  std::uint64_t doorbells = 0;   // wakes of parked subscribers
+  std::uint64_t doorbells = 0;   // wake-ups of parked subscribers
 };
 
-// How this start settled the session before it.
+// How this start settled the previous session.
 struct LastSession {
   Settlement how = Settlement::kFresh;
   // The sequences that this start recorded as a void; 0, 0 if there are none.
@@ -154,7 +154,7 @@ struct LastSession {
   Sequence void_last = kNoSequence;
 };
 
-// A client of the bus, as known to the publisher. Zeros until the client has reported.
+// A client of the bus, as known to the publisher. Numbers are 0 until the client has reported.
 struct SubscriberInfo {
   std::string name;
   std::uint32_t pid = 0;
@@ -172,32 +172,32 @@ struct SubscriberInfo {
   std::uint64_t reported_wall_ns = 0;
 };
 
-// A type that publish() takes by reference: the bytes of a plain struct, including its padding. A
-// view (a span, a string_view) is refused, because its bytes are an address. Pass std::as_bytes()
-// of it.
+// A type that publish() takes by reference: a plain struct, whose bytes include its padding. A view
+// (a span, a string_view) is refused, because its bytes are an address. Pass its std::as_bytes()
+// instead.
 template <typename Record>
 concept PlainRecord = detail::PlainStruct<std::remove_const_t<Record>>;
 
 class Publisher {
  public:
-  // Takes the bus's lock, settles the last session, makes the ring, begins a session and opens the
-  // control socket. Waits until the deadline for another publisher to end. Reading the journal of
-  // the last session is not limited by the deadline.
-  // Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize,
-  // kPathTooLong, kNotALapwingFile, kNotFound (a directory above), kLimit (no thread; the last
-  // sequence), kUnsupported, kSystem.
+  // Takes the bus's lock, settles the last session, creates the ring, begins a session and opens
+  // the control socket. Waits until the deadline for another publisher to end. The deadline does
+  // not limit the time to read the journal of the last session.
+  // Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kPathTooLong,
+  // kNotALapwingFile, kNotFound (a parent directory), kLimit (no thread; the last sequence),
+  // kUnsupported, kSystem.
   [[nodiscard]] static absl::StatusOr<Publisher> open(PublisherOptions options,
                                                       Deadline deadline = std::chrono::seconds(10));
 
   Publisher(Publisher&&) noexcept;
   Publisher& operator=(Publisher&&) noexcept;
-  // Closes the session if close() was not called; see there.
+  // Closes the session if close() was not called, as described there.
   ~Publisher();
 
   // Publishes one record of record_bytes() bytes and returns its sequence. Waits only for the
   // journal, at most until the deadline if there is one.
   // Errors: kRecordSize, kTimedOut, kWouldBlock (with Deadline::now()), kInterrupted, kMisuse.
-  // After these, publishing can continue. Every other error is that of status(), and is final.
+  // After these, publishing can continue. All other errors are final, and are those of status().
   [[nodiscard]] Result<Sequence> publish(std::span<const std::byte> record) {
     return result_of(publish_bytes(record));
   }
@@ -205,9 +205,9 @@ class Publisher {
     return result_of(publish_bytes(record, deadline));
   }
   // Publishes a record whose size is known at compile time. This is the fastest way: it is inlined.
-  // On a described bus, the description of each type with a LAPWING_RECORD is compared with that of
-  // the bus at its first record. If they differ, it returns kRecordSize, and the message names the
-  // field. For other structs only the size is compared.
+  // On a described bus, the first record of each type with a LAPWING_RECORD compares the type's
+  // description with that of the bus. If they differ, publish() returns kRecordSize, and the
+  // message names the field. For other structs, only the size is compared.
   template <PlainRecord Record>
   [[nodiscard, gnu::always_inline]] Result<Sequence> publish(const Record& record) {
     detail::PublishPath& path = *path_;
@@ -223,10 +223,11 @@ class Publisher {
     if (!accepts<Record>()) return why_not_published();
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
-  // Publishes records.size() / record_bytes() records laid end to end, in order: for structs,
-  // std::as_bytes(std::span(quotes)). Readers may take each at once; head moves at the end or
-  // before a wait. Returns the sequence of the last record that was published, even with an error,
-  // or kNoSequence if none was. If the size is not a multiple of a record's, none is published.
+  // Publishes records.size() / record_bytes() records stored end to end, in order: for structs,
+  // pass std::as_bytes(std::span(quotes)). Readers may take each record at once; head advances at
+  // the end or before a wait. Returns the sequence of the last published record, even with an
+  // error, or kNoSequence if none was published. If the size is not a multiple of the record size,
+  // nothing is published.
   [[nodiscard]] Result<Sequence> publish_batch(std::span<const std::byte> records,
                                                Deadline deadline = Deadline::never());
   // The reason why publishing has ended; ok while it has not. For the publishing thread only.
@@ -240,9 +241,9 @@ class Publisher {
   [[nodiscard]] absl::Status flush(Deadline deadline);
 
   // Ends the session: makes everything durable, records the end, notifies subscribers and removes
-  // the names. Idempotent. After kTimedOut and kWouldBlock, a thread of the library continues, and
-  // a later close() returns how it ended. If close() is not called, the destructor does the same
-  // and waits for nothing. A program that exits waits for such threads, at most kCloseAtExitMax.
+  // the names. Idempotent. After kTimedOut and kWouldBlock, a library thread continues, and a later
+  // close() returns the result. If close() is not called, the destructor does the same without
+  // waiting. At exit, the program waits for such threads, at most kCloseAtExitMax.
   [[nodiscard]] absl::Status close(Deadline deadline = Deadline::never());
 
   // Ends the wait in publish(), flush() or close() that is under way, or else the next one, with
@@ -268,7 +269,8 @@ class Publisher {
   friend struct PublisherAccess;
   struct State;
   explicit Publisher(std::shared_ptr<State> state);
-  // kNoSequence: nothing was published. Returned in one register, with cold calls in tail position.
+  // kNoSequence: nothing was published. The result is in one register, so cold calls are tail
+  // calls.
   Sequence publish_bytes(std::span<const std::byte> record);
   Sequence publish_bytes(std::span<const std::byte> record, Deadline deadline);
   [[gnu::cold]] Errc why_not_published() const;
@@ -278,7 +280,7 @@ class Publisher {
     return published;
   }
   [[gnu::cold]] Sequence attend();
-  // By value, so that the caller's record need not be in memory.
+  // Takes a copy, so that the caller's record need not be in memory.
   template <typename Record>
   [[gnu::noinline, gnu::cold]] Sequence publish_copy(detail::RecordBytes<sizeof(Record)> copy) {
     if (!accepts<Record>()) return kNoSequence;
@@ -302,7 +304,7 @@ class Publisher {
   detail::PublishPath* path_;     // state_'s
 };
 
-// How long an exiting program waits for closes that no call waits for.
+// How long an exiting program waits for closes that are still under way.
 inline constexpr std::chrono::seconds kCloseAtExitMax{10};
 
 }  // namespace lapwing

@@ -1,5 +1,5 @@
 // A recording writes a bus into a file, or a series of files, that other programs can read. It
-// continues exactly where it was, after a crash as well: no record is duplicated or missing.
+// continues exactly where it stopped, even after a crash: no record is duplicated or missing.
 //
 //   auto recording = lapwing::Recording::open({.path = "es.dbn.zst", .directory = "./es"});
 //   if (!recording.ok()) return fail(recording.status());
@@ -22,23 +22,23 @@
 //
 // A recording at `path` consists of the file or files of records, <path>.position and <path>.lock.
 // <path>.position contains the end of the valid data. <path>.lock keeps other recordings of this
-// path out. The kernel releases the lock when the process ends, however it ends; the file remains.
+// path out. The kernel releases the lock when the process ends for any reason; the file remains.
 //
 // commit() makes appended records durable, and only then moves <path>.position. After a crash the
-// next open() continues there and truncates everything after it. So a file up to its last commit
-// is always complete, and other programs may read it. A recording holds records of one schema, size
-// and description. Other records are refused, in this run and in later ones.
+// next open() continues there and truncates everything after it. A file is therefore always
+// complete up to its last commit, and other programs may read it. A recording holds records of one
+// schema, size and description. Other records are refused, in this run and in later ones.
 //
 // With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
-// es.000002.…. Each file is complete by itself and named by a number and the time of its first
-// record. A venue's event is not split. A complete file may be moved away. The last file is
+// es.000002.…. Each file is complete in itself, and its name contains a number and the time of its
+// first record. A venue's event is not split. A complete file may be moved away. The last file is
 // complete after finish().
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
 // Fork: in a forked child every call that records returns kForked, position() and counters() are
 // those of the fork, and the destructor does nothing.
 // Errors: the first one of append(), append_state(), end_state(), commit() and finish() is final.
-// Everything that was committed before it stays. A new Recording of the same path continues there.
+// Everything committed before it remains. A new Recording of the same path continues there.
 #pragma once
 
 #include <chrono>
@@ -60,14 +60,14 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kRotateBytesMin = 64 * 1024;
 
-// When a recording begins another file. If the limits differ from those of the last run, they apply
-// from the next record on. One file does not become a series, nor a series one file.
+// When a recording begins another file. Limits that differ from those of the last run apply from
+// the next record on. A single file cannot become a series, nor a series a single file.
 struct Rotation {
   // File size in bytes; 0: not by size. A file that has reached it ends with the current event.
-  // With zstd the file may be larger by the bytes of 384 KiB of records.
+  // With zstd, the file may be larger by the compressed size of 384 KiB of records.
   std::uint64_t bytes = 0;
   // At each multiple of `every` in UTC; 0: not by time. The time of the records decides: ts_recv,
-  // for bars ts_event, otherwise the field of the role kTime. So the same records make the same
+  // for bars ts_event, otherwise the field with the role kTime. So the same records make the same
   // files, live or read from the journal a day later. Schemas without a time are refused. A record
   // goes to the open file if its time is undefined (0, or from 2^63 - 1 on) or far from the file's
   // period. The 16th far record in a row begins a new file (docs/reference/file-formats.md,
@@ -93,7 +93,7 @@ struct RecordingOptions {
   Rotation rotation = {};
 };
 
-// Consecutive records of one session, laid end to end, with their description.
+// Consecutive records of one session, stored end to end, with their description.
 struct RecordBatch {
   std::string schema_name = {};
   std::span<const std::byte> records = {};
@@ -112,56 +112,56 @@ struct RecordBatch {
 };
 
 struct RecordingCounters {
-  std::uint64_t records = 0;  // in the whole recording, those of earlier runs included
-  std::uint64_t files = 0;    // that this object has written to
-  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file with
-  // their records. Always 0 with a rotation, where such a session begins a new file.
+  std::uint64_t records = 0;  // in the whole recording, including earlier runs
+  std::uint64_t files = 0;    // files that this object has written to
+  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file that
+  // contains their records. Always 0 with a rotation, where such a session begins a new file.
   std::uint64_t foreign_sessions = 0;
 };
 
 class Recording {
  public:
-  // Takes the lock, for which it waits until the deadline, and examines the existing files. Changes
-  // nothing else: files are made when the first records arrive.
+  // Waits for the lock until the deadline, takes it and examines the existing files. Changes
+  // nothing else: files are created when the first records arrive.
   // Errors: kInUse: another process, which the message names, has a recording of this path open.
-  // kInvalidArgument: a limit, an unknown time zone, other files with these names, or one file
-  // would become a series or a series one file. kNotFound: the path's directory does not exist.
+  // kInvalidArgument: a limit, an unknown time zone, other files with these names, or a change
+  // between a single file and a series. kNotFound: the path's directory does not exist.
   // kDamaged: <path>.position is damaged, or the file that it names is missing, cut, changed or
   // replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,
                                                       Deadline deadline = std::chrono::seconds(1));
   Recording(Recording&&) noexcept;
   Recording& operator=(Recording&&) noexcept;
-  // Keeps everything that was committed. Without finish(), the next open() truncates the rest.
+  // Keeps everything committed. Without finish(), the next open() truncates the rest.
   ~Recording();
 
-  // The last commit, at which to continue. nullopt for a new recording.
+  // The last commit, at which to continue; nullopt for a new recording.
   [[nodiscard]] std::optional<StoredPosition> position() const;
 
   // Appends records. Errors:
   // kRecordSize: records of another schema, size or description than before; not whole records; or
   // a schema that DBN does not have and a path that ends in .dbn.
-  // kBadInput: a schema of DBN, and the bus has no metadata (PublisherOptions::metadata).
+  // kBadInput: a DBN schema, but the bus has no metadata (PublisherOptions::metadata).
   // kInvalidArgument: no size is given, or a rotation by time of records without one.
   // kMisuse: after finish(); changes nothing. Also kNoSpace, kNotPermitted, kSystem.
   [[nodiscard]] absl::Status append(const RecordBatch& batch);
 
   // Records the state with which a recording begins if the bus was joined with Start::snapshot().
-  // Pass its entries, laid end to end, as kState delivers them. At kSnapshotComplete, pass a batch
-  // without records to end_state(). Orders are recorded like a venue's own snapshot: a clear, then
-  // the orders as adds, flagged SNAPSHOT. The latest records are recorded unchanged. They precede
-  // everything else and are in one file. Entries are held in memory until end_state(); append()
-  // without it drops them.
+  // Pass its entries, stored end to end, as kState delivers them. At kSnapshotComplete, pass a
+  // batch without records to end_state(). Orders are recorded like a venue's own snapshot: a clear,
+  // then the orders as adds, flagged SNAPSHOT. The latest records are recorded unchanged. They
+  // precede everything else and are in one file. Entries are held in memory until end_state();
+  // append() without it drops them.
   // Errors: those of append(); kInvalidArgument (entries that are not records of the bus); kMisuse
   // (the recording has begun).
   [[nodiscard]] absl::Status append_state(const Fold& fold, std::span<const std::byte> entries);
   [[nodiscard]] absl::Status end_state(const RecordBatch& as_of);
 
-  // Makes what was appended durable and moves position() to its end. Costs a sync of the file.
+  // Makes the appended records durable and moves position() to their end. Costs a sync of the file.
   [[nodiscard]] absl::Status commit();
-  // Makes the last commit and ends the file. A recording of one file without records still becomes
-  // an empty file, as of the join, if `joined` describes the records. `joined` is a batch without
-  // records.
+  // Makes the last commit and ends the file. If a single-file recording has no records, and
+  // `joined` describes the records, it becomes an empty file as of the join. `joined` is a batch
+  // without records.
   [[nodiscard]] absl::Status finish(const RecordBatch& joined = {});
 
   [[nodiscard]] RecordingCounters counters() const;

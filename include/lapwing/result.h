@@ -5,8 +5,8 @@
 //   else if (read.error() == lapwing::Errc::kEventDue) on_event(*subscriber->read_event());
 //
 // Calls that open something, or that may access a disk or another process, return absl::Status or
-// absl::StatusOr, with a message. Calls that are made for every record return a Result, without a
-// message. The object's status() has the message.
+// absl::StatusOr, with a message. Calls that are made for every record return a Result, which has
+// no message. The object's status() has the message.
 #pragma once
 
 #include <utility>
@@ -20,7 +20,7 @@ class [[nodiscard]] Result {
  public:
   constexpr Result() = default;
   constexpr Result(Value value) : value_(std::move(value)) {}
-  // `value`: a result in spite of the error, for example the number of messages that were sent.
+  // `value` is valid despite the error, for example the number of sent messages.
   constexpr Result(Errc error, Value value = {}) : error_(error), value_(std::move(value)) {}
 
   [[nodiscard]] constexpr bool ok() const { return error_ == Errc::kOk; }

@@ -30,8 +30,8 @@ namespace lapwing {
 
 inline constexpr std::size_t kSchemaTextBytesMax = 48 * 1024;
 
-// The name of an enumeration's value, or of a flag, whose `value` is its bit. For a uint64, a value
-// from 2^63 on is the negative number with the same bits.
+// The name of an enumeration's value, or of a flag, whose `value` is its bit. uint64 values of 2^63
+// or more are stored as the negative number with the same bits.
 struct FieldValue {
   std::string name;
   std::int64_t value = 0;
@@ -46,7 +46,7 @@ struct Field {
   std::uint32_t bytes = 0;
   FieldUnit unit = FieldUnit::kPlain;
   FieldRole role = FieldRole::kData;
-  std::vector<FieldValue> values = {};  // of an enumeration or of flags; empty: none are named
+  std::vector<FieldValue> values = {};  // of an enumeration or of flags; empty: no value has a name
 
   friend bool operator==(const Field&, const Field&) = default;
 };
@@ -61,14 +61,14 @@ struct Schema {
   // roles and units that fit their types.
   // Errors: kInvalidArgument (the message names the field), kLimit.
   [[nodiscard]] absl::Status check() const;
-  // The field of that name or role; nullptr if there is none. If there are several keys, the first.
+  // Returns the first field with that name or role, or nullptr if there is none.
   [[nodiscard]] const Field* find(std::string_view field_name) const;
   [[nodiscard]] const Field* find(FieldRole role) const;
   // One line of JSON, always the same for the same description.
   [[nodiscard]] std::string text() const;
   // XXH3-64 of text(), and never 0: in headers 0 means that there is no description.
   [[nodiscard]] std::uint64_t hash() const;
-  // The same for a text by another release, which may have members that parse() ignores.
+  // The same for text from another release, which may have members that parse() ignores.
   [[nodiscard]] static std::uint64_t hash_of(std::string_view text);
   // Reads and checks text(). Ignores members that this release does not have.
   // Errors: kInvalidArgument, kLimit.
@@ -79,7 +79,7 @@ struct Schema {
 
 // Returns why a program for `expected` cannot read records of `found`: a message that names the
 // first field that differs. Empty if it can, which requires two things:
-//  - Every field of `expected` is unchanged. More of its values may have names.
+//  - Every field of `expected` is unchanged, except that more of its values may have names.
 //  - Every new field belongs to a later version, is in spare bytes of `expected`, and is not a key.
 [[nodiscard]] std::string mismatch(const Schema& expected, const Schema& found);
 
@@ -87,7 +87,8 @@ struct Schema {
 template <typename Record>
 concept DescribedRecord = requires(const Record* record) { lapwing_record(record); };
 
-// The description of a struct: LAPWING_RECORD makes it, or a program specialises this function.
+// Returns the description of a struct, from its LAPWING_RECORD. A program may specialise this
+// function instead.
 template <typename Record>
 [[nodiscard]] Schema schema_of() {
   static_assert(DescribedRecord<Record>,

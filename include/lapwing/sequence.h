@@ -1,4 +1,4 @@
-// Names that processes agree on: sequences and random 128-bit ids.
+// Identifiers that processes share: sequences and random 128-bit ids.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace lapwing {
 // A record's number on the bus: 1, 2, 3 …; 0 is never a record.
 using Sequence = std::uint64_t;
 inline constexpr Sequence kNoSequence = 0;
-inline constexpr Sequence kSequenceMax = (Sequence{1} << 63) - 1;  // its stamp, 2n, fits a word
+inline constexpr Sequence kSequenceMax = (Sequence{1} << 63) - 1;  // its stamp, 2n, fits in a word
 
-// A random 128-bit identifier: of a journal, of a session (one life of a publisher), of a boot.
+// A random 128-bit identifier of a journal, a session (one run of a publisher) or a boot.
 struct Id128 {
   std::array<std::uint8_t, 16> bytes{};
 
@@ -35,7 +35,7 @@ struct Id128 {
     return text;
   }
 
-  // The id whose hex() is `text`; nullopt for any other text.
+  // Returns the id whose hex() is `text`, or nullopt for any other text.
   static std::optional<Id128> from_hex(std::string_view text) {
     Id128 id;
     if (text.size() != 2 * id.bytes.size()) return std::nullopt;

@@ -13,35 +13,35 @@
 //     }
 //   }
 //
-// Three ways to read, which may be mixed; each continues where the last one ended:
+// There are three ways to read, which may be mixed; each continues where the last one ended:
 //   next      the next record, in place, or the next event
 //   read      rows of records or of a state, as many as are available, or one event
-//   read_one  one record into the caller's memory: the fastest. Events are left to read_event
+//   read_one  one record into the caller's memory: the fastest. read_event returns the events
 // Each waits until its deadline. Deadline::now() does not wait, and returns kWouldBlock.
 //
 // All work except opening happens inside these calls: finding the bus, the handshake and the flush,
-// journal and ring, gaps, a publisher's death and return. Records and events have one order, with
-// each event exactly where it belongs between two records. The first event is always kSession. It
-// describes the records that follow.
+// reading journal and ring, gaps, and the death and return of a publisher. Records and events are
+// delivered in one order, each event exactly where it belongs between two records. The first event
+// is always kSession. It describes the records that follow.
 //
-// A start from a snapshot delivers the state first, and then every record after it:
+// A start from a snapshot delivers the state first, then every record after it:
 //   kSession, kState …, kSnapshotComplete S, records S+1 …
 // If no checkpoint can be used, it delivers kNoSnapshot and then every record from the oldest. The
 // state is loaded in slices of 1 MiB and verified as a whole before its first entry is delivered.
 // lapwing/load_state.h does all of it in one call. With OnGap::kSnapshot a state is also delivered
-// after a gap: kGap, kState …, kSnapshotComplete S, records S+1 …. The first kState of a row, or a
-// kSnapshotComplete without one, begins a state that replaces the one before.
+// after a gap: kGap, kState …, kSnapshotComplete S, records S+1 …. The first kState of a series, or
+// a kSnapshotComplete without one, begins a state that replaces the previous one.
 //
 // docs/reference/events.md shows the items that each start and each policy delivers.
 //
-// Threads: one thread at a time, any thread. A call that overlaps one that waits returns kMisuse.
+// Threads: one thread at a time, any thread. A call made while another one waits returns kMisuse.
 // interrupt() may be called at any time. A subscriber writes nothing that a publisher reads, and
-// maps the ring read-only. No allocation and no system call while the ring has records to read.
+// maps the ring read-only. While the ring has records to read, it neither allocates nor makes
+// system calls.
 //
-// A subscriber of chosen instruments (SubscriberOptions::instruments) delivers only their records,
-// and events like every other subscriber. Records that it passes over count as taken and end no
-// wait. A call with Deadline::now() passes over a limited number of them, so that it returns even
-// on a busy bus.
+// A subscriber with chosen instruments (SubscriberOptions::instruments) delivers only their
+// records, and all events. Other records are skipped: they count as taken and do not end a wait. A
+// call with Deadline::now() skips a limited number of them, so that it returns even on a busy bus.
 //
 // Fork: in a forked child every call of the parent's subscriber returns kForked. There arm() and
 // live() are false, head(), lag() and durable() are 0, and the destructor does nothing. If no call
@@ -89,38 +89,38 @@ inline constexpr std::size_t kInstrumentsMax = 65'536;
 struct StoredPosition {
   Id128 journal_id = {};
   Id128 session_id = {};
-  Sequence sequence = kNoSequence;  // last one that was taken; the subscriber continues after it
+  Sequence sequence = kNoSequence;  // last one taken; the subscriber continues after it
 
   // One line without blanks: <journal id>/<session id>/<sequence>. See
   // docs/reference/file-formats.md.
   [[nodiscard]] std::string text() const;
-  // Reads the result of text(), and nothing else. Errors: kInvalidArgument.
+  // Parses the result of text(). Errors: kInvalidArgument for any other text.
   [[nodiscard]] static absl::StatusOr<StoredPosition> parse(std::string_view text);
 
   friend bool operator==(const StoredPosition&, const StoredPosition&) = default;
 };
 
-// Where a subscriber begins. Use the functions below to make one. A member that its kind does not
-// use is refused.
+// Where a subscriber begins. Use the functions below to make one. A member that is set, but that
+// its kind does not use, is refused.
 struct Start {
   enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot, kAfter };
 
   Kind kind = Kind::kLive;
   std::uint64_t value = 0;  // sequence, or UTC ns
-  // For kSnapshot and OnGap::kSnapshot: the name of a fold that Lapwing ships, empty for
-  // default_fold(). Or set own_fold to a fold of your own.
+  // For kSnapshot and OnGap::kSnapshot: the name of a fold that Lapwing ships, or empty for
+  // default_fold(). To use a fold of your own, set own_fold instead.
   std::string fold = {};
   std::shared_ptr<const Fold> own_fold = {};
   std::optional<StoredPosition> position = {};  // kAfter
   // The journal to begin in, for kOldest, kSequence and kTime (History::journals() lists them). By
-  // default kOldest begins in the oldest journal that holds records, kSequence in the newest one,
-  // and kTime in the one that was in use at that time. All later journals follow, each after a
+  // default, kOldest begins in the oldest journal that contains records, kSequence in the newest
+  // one, and kTime in the one that was in use at that time. All later journals follow, each after a
   // kReset.
   std::optional<Id128> journal = {};
 
   static Start live() { return {}; }  // the next record to be published
-  // Records that are missing before the first one are reported only with `instruments`, because no
-  // sequence shows them then.
+  // Records that are missing before the first one are reported only if `instruments` is set,
+  // because the sequences do not show them in that case.
   static Start oldest() { return {.kind = Kind::kOldest}; }
   static Start sequence(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
   // At that time or a little before.
@@ -132,8 +132,8 @@ struct Start {
   static Start snapshot(std::shared_ptr<const Fold> own_fold) {
     return {.kind = Kind::kSnapshot, .own_fold = std::move(own_fold)};
   }
-  // Continues a stored position, including one in a discarded journal. If its session or journal no
-  // longer exists: kReset, then the oldest record.
+  // Continues at a stored position, including one in a discarded journal. If its session or journal
+  // no longer exists, delivers kReset and then the oldest record.
   static Start after(const StoredPosition& position) {
     return {.kind = Kind::kAfter, .position = position};
   }
@@ -141,12 +141,12 @@ struct Start {
   static Start resume(const Cursor& cursor, Start otherwise);
 };
 
-// The policy if the publisher laps this subscriber. Until kCaughtUp the policy does not matter:
-// the requested history is in the journal, and a subscriber that is lapped during the join returns
-// to the journal.
+// The policy for when the publisher laps this subscriber. It does not apply before kCaughtUp: the
+// requested history is in the journal, and a subscriber that is lapped during the join returns to
+// the journal.
 enum class OnGap : std::uint32_t {
   // Read the gap from the journal. Records that cannot be filled are reported as lost. Needs a
-  // journal; without one the subscriber ends with kNoJournal.
+  // journal; without one, the subscriber ends with kNoJournal.
   kFill = 1,
   kSkip = 2,  // report it, count it as lost, and continue in the ring
   kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
@@ -154,7 +154,7 @@ enum class OnGap : std::uint32_t {
   // continue after that state. The result is correct without reading all missed records. If there
   // is no such checkpoint, kNoSnapshot has the reason, and the gap is read from the journal. The
   // fold is that of `start`, which may name one with any kind of start, or else default_fold().
-  // Needs a journal, and records that the fold is for.
+  // Needs a journal, and records that the fold supports.
   kSnapshot = 4,
 };
 
@@ -178,37 +178,38 @@ struct SubscriberOptions {
   // that differs.
   std::optional<Schema> expect = {};
   OnGap on_gap = OnGap::kFill;
-  // Only records of these instruments; empty: all. A text is a symbol of the feed's metadata, even
-  // if it consists of digits; "id:5930" is the instrument with that number. If a symbol was used
-  // for several instruments, the record's time decides. The instrument is the field instrument_id,
-  // or else the first unsigned number of the key (docs/reference/records.md). Entries of a state
-  // are chosen by the record that they begin with. At each session, the subscriber ends with
-  // kInvalidArgument if its records have no instrument, and with kNotFound if neither it nor a
-  // later session has the symbol.
+  // Only records of these instruments; empty: all. A string is a symbol of the feed's metadata,
+  // even if it consists of digits; "id:5930" is the instrument with that number. If a symbol was
+  // used for several instruments, the record's time decides. The instrument is the field
+  // instrument_id, or else the first unsigned number of the key (docs/reference/records.md).
+  // Entries of a state are chosen by the record that they begin with. At the start of each session,
+  // the subscriber ends with kInvalidArgument if the session's records have no instrument. It ends
+  // with kNotFound if neither that session nor a later one has the symbol.
   std::vector<std::string> instruments = {};
   WaitStrategy wait = WaitStrategy::kBackoff;
-  // After a clean close, even before the join: true ends with kClosed, false waits for the next
+  // After a clean close, even before the join, true ends with kClosed, and false waits for the next
   // session.
   bool end_at_close = false;
-  // How long to wait for a bus or a publisher to appear or return; kForever.
+  // How long to wait for a bus or a publisher to appear or return; or kForever.
   std::chrono::nanoseconds reattach = std::chrono::seconds(30);
-  // How long the publisher may take to make records durable that were published before the join.
+  // How long the publisher may take to make the records durable that were published before the
+  // join.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds stale_after = kNever;  // without a record
-  // The subscriber is behind while more than behind_records published records are not taken, or one
-  // of them has been available for behind_time, as far as its calls have noticed. kBehind and kLive
+  // The subscriber is behind while it has not taken more than behind_records published records, or
+  // its calls have noticed that one of these has been available for behind_time. kBehind and kLive
   // are delivered only if at least one of the two is set. behind_records 0: not by number.
   std::uint32_t behind_records = 0;
   std::chrono::nanoseconds behind_time = kNever;
-  // Measures the age of every Nth record when it is delivered, from ring or journal; 0: of none.
-  // The records must have a time of publishing. See ages(). A measured record costs a call and a
-  // reading of the clock; the others cost nothing more.
+  // Measures the age of every Nth record when it is delivered, from ring or journal; 0: never. The
+  // records must have a publish time. See ages(). A measured record costs a call and a clock read;
+  // the others cost nothing more.
   std::uint32_t measure_every = 0;
   // How long to retry a journal file that does not exist, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
-  ThreadPlacement threads = {};  // of the library's only own thread, which fd() starts
-  // It only displays records. Its gaps and losses are in its own row of `lapwing subscribers`, and
-  // count neither in the bus's totals nor among its events.
+  ThreadPlacement threads = {};  // of the only thread of its own, which fd() starts
+  // The subscriber only displays records. Its gaps and losses are in its own row of `lapwing
+  // subscribers`, and count neither in the bus's totals nor among the bus's events.
   bool observes = false;
 };
 
@@ -217,18 +218,18 @@ enum class EventKind : std::uint32_t {
   kGap = 1,       // Event::gap: records missing from the ring; fillable: the journal has them
   kLost = 2,      // Event::gap: records that no source has; counted as lost. count() is
                   // 0 if a power cut took only records that this subscriber already has; see text
-  kSession = 3,   // a session begins at `sequence`: the first one, or the next. text, if any: its
-                  // publisher has no slot for another client, and the consequences
+  kSession = 3,   // a session begins at `sequence`: the first one, or the next. text is set if
+                  // its publisher has no slot for another client, and names the consequences
   kReset = 4,     // another history: a new journal starts at `sequence`; text has the reason. If
                   // fold() is not for its records, the subscriber ends instead
   kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
-  kStale = 6,     // the publisher lives but has been silent for stale_after
+  kStale = 6,     // the publisher is alive but has been silent for stale_after
   kPublisherGone = 7,     // the publisher ended without closing; waiting for the next
-  kClosed = 8,            // the session was closed cleanly after `sequence`; all was delivered
+  kClosed = 8,            // the session was closed cleanly after `sequence`; all is delivered
   kSnapshotComplete = 9,  // the state is complete, as of `sequence`; text names its checkpoint,
-                          // and the newer ones that were passed over, with the reasons
+                          // and the newer ones that were skipped, with the reasons
   kNoSnapshot = 10,       // no checkpoint can be used; text has the reason. The next record is
-                          // `sequence`, the oldest that is kept. A state lacks all before it.
+                          // `sequence`, the oldest that is kept. A state lacks all earlier ones.
                           // After a gap (Event::gap) the state stays as it is, and record
                           // `sequence` comes next
   kBehind = 11,           // it has fallen behind by behind_records or behind_time, without a gap;
@@ -276,17 +277,17 @@ struct Event {
   Gap gap = {};  // kGap, kLost; with OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
   // The size of the records that follow.
   std::uint32_t record_bytes = 0;
-  // Also "bytes" if the bus's schema is impossible: a shipped schema's name with another size, or a
-  // description of other records. So a cast by schema is safe. schema_note then contains the
-  // problem, or reports that the description cannot be read. Otherwise it is empty.
+  // "bytes" if the bus's schema is impossible (a shipped schema's name with another size, or a
+  // description of other records), so a cast by schema is safe. schema_note then contains the
+  // problem. It also reports a description that cannot be read, and is empty otherwise.
   std::string schema_name = {};
   std::string schema_note = {};
-  // Null: the records are not described. The same object as long as the description is the same.
+  // Null: the records are not described. The object stays the same while the description does.
   std::shared_ptr<const Schema> schema = {};
   Id128 journal_id = {};
-  Id128 session_id = {};          // that published those records; not always the newest session
+  Id128 session_id = {};          // that published those records; not always the newest one
   bool is_first_session = false;  // kSession
-  // Records of other instruments are passed over (SubscriberOptions::instruments). A jump in the
+  // Records of other instruments are skipped (SubscriberOptions::instruments). A jump in the
   // sequences is then not a loss: kSession, kGap, kLost and kReset report all losses.
   bool is_filtered = false;
   // The bus has journals before this one, so sequence 1 of this one is not the beginning of the
@@ -296,7 +297,8 @@ struct Event {
   std::string fold = {};            // of a state that was loaded
   std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state
   // A message: the cause of a reset or a loss, the checkpoint, or how a session ended. For
-  // kCaughtUp, why the joined records are not durable. Empty if there is nothing to report.
+  // kCaughtUp, why the records before the join are not durable. Empty if there is nothing to
+  // report.
   std::string text = {};
 };
 
@@ -310,11 +312,11 @@ enum class ItemKind : std::uint32_t { kRecord = 1, kState = 2, kEvent = 3 };
 // The result of next().
 struct Item {
   ItemKind kind = {};
-  Sequence sequence = kNoSequence;  // for an entry of a state: its place, if the fold has places
-                                    // (Fold::place_of), otherwise 0
+  Sequence sequence = kNoSequence;         // for an entry of a state, Fold::place_of, or 0 if the
+                                           // fold has none
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
   const Event* event = nullptr;            // kEvent; valid until the next call
-  std::uint64_t conflated = 0;  // by a ConflatedReader: older records of its key that it replaces
+  std::uint64_t conflated = 0;  // by ConflatedReader: older records of its key that it replaces
 
   [[nodiscard]] bool is(EventKind wanted) const {
     return event != nullptr && event->kind == wanted;
@@ -326,8 +328,8 @@ struct Item {
   }
 };
 
-// The result of read(): rows, or one event. All rows are of one session, one size and one kind.
-// Their sequences are consecutive, unless they are in a column beside the rows.
+// The result of read(): rows, or one event. All rows have the same session, size and kind. Their
+// sequences are consecutive, unless they are in a separate column.
 struct Batch {
   ItemKind kind = {};
   Sequence first = kNoSequence;                  // of the first record
@@ -346,37 +348,37 @@ struct SubscriberCounters {
   Sequence first = kNoSequence;  // since the last reset
   Sequence last = kNoSequence;
   std::uint64_t gaps = 0;      // kGap items
-  std::uint64_t lost = 0;      // records: of kLost items, and of gaps that were skipped
-  std::uint64_t in_state = 0;  // records after a gap, not delivered because a state has them
+  std::uint64_t lost = 0;      // records of kLost items and of skipped gaps
+  std::uint64_t in_state = 0;  // records after a gap, not delivered because a state contains them
   std::uint64_t filled = 0;    // records of gaps that were delivered after all
   std::uint64_t duplicates = 0;
   std::uint64_t out_of_order = 0;
-  std::uint64_t sessions = 0;  // seen, the first included
+  std::uint64_t sessions = 0;  // seen, including the first
   std::uint64_t reattached = 0;
   std::uint64_t state = 0;  // entries of kState items, which are not records
-  // Records of other instruments, passed over. They do not count in `records`. In `first`, `last`
-  // and `filled` they count like delivered ones.
+  // Skipped records of other instruments. They do not count in `records`. In `first`, `last` and
+  // `filled` they count like delivered ones.
   std::uint64_t filtered = 0;
 };
 
 class Subscriber {
  public:
-  // Checks the options. Waits for nothing: the calls that read find the bus.
+  // Checks the options. Does not wait, because the calls that read find the bus.
   // Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<Subscriber> open(SubscriberOptions options);
   Subscriber(Subscriber&&) noexcept;
   Subscriber& operator=(Subscriber&&) noexcept;
   ~Subscriber();
 
-  // Errors of the calls that read. Nothing came: kWouldBlock, kTimedOut, kInterrupted. The call had
-  // no effect: kMisuse (another one is under way), kTooSmall (the memory is smaller than
+  // Errors of the calls that read. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
+  // had no effect: kMisuse (another call is under way), kTooSmall (the memory is smaller than
   // Batch::row_bytes, or a column is empty), kEventDue, kRecordSize of read_one. All others are
   // final: kClosed after a clean close with end_at_close, otherwise the error of status(), which
   // has the message.
 
-  // Returns the next record in place, or the next event. For busy waits it is better than your own
-  // loop, because it polls only the next slot. While next() or read_one() waits, an interrupt or a
-  // passed deadline is detected after some 1,000 polls, about 30 us.
+  // Returns the next record in place, or the next event. For a busy wait, it is better than a loop
+  // of your own, because it polls only the next slot. While next() or read_one() waits, an
+  // interrupt or a passed deadline is detected after some 1,000 polls, about 30 us.
   [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never()) {
     if (path_->take_bytes(path_->place, looks(deadline))) [[likely]] {
       return Item{ItemKind::kRecord, path_->next - 1, {path_->place, path_->record_bytes}};
@@ -384,22 +386,22 @@ class Subscriber {
     return next_further(deadline);
   }
 
-  // Copies rows, end to end, as many as are available and fit. Waits until there is one, or an
+  // Copies rows, end to end, as many as are available and fit. Waits until there is a row or an
   // event. A reader that keeps up with a busy publisher first lets it get ahead for about a
-  // microsecond. Reading each cache line while it is written slows both down.
+  // microsecond, because reading each cache line while it is written slows both down.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
                                    Deadline deadline = Deadline::never());
   // The same with a column that receives the sequence of each row, or the place of each entry of a
-  // state (Item). A batch has at most as many rows as the column has elements. With `instruments`
-  // it fills a batch with records that are not consecutive. The other read() returns one run of
-  // consecutive records at a time.
+  // state (Item). A batch has at most as many rows as the column has elements. With `instruments`,
+  // it fills a batch with records that are not consecutive, while the other read() returns one run
+  // of consecutive records at a time.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                    Deadline deadline = Deadline::never());
 
   // Copies the next record and returns its sequence. `record` has the size of the bus's records.
   // kEventDue: an event or an entry of a state comes before it. kRecordSize: the bus has records of
   // another size; with `expect` this is final. With Deadline::now() it does not wait for records.
-  // While no bus is attached it may make system calls to find one.
+  // While no bus is attached, it may make system calls to find one.
   [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
                                           Deadline deadline = Deadline::never()) {
     if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
@@ -442,42 +444,42 @@ class Subscriber {
   // the first kState, kSnapshotComplete or kNoSnapshot.
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
-  // Values of the session that was delivered last. "" and 0 before the first event.
+  // Values of the last delivered session; "" and 0 before the first event.
   [[nodiscard]] const std::string& schema_name() const;
   [[nodiscard]] const std::shared_ptr<const Schema>& schema() const;  // null: not described
   [[nodiscard]] std::uint32_t record_bytes() const;
   [[nodiscard]] Id128 session_id() const;
 
-  // Why the subscriber has ended: ok after a clean close with end_at_close. kPublisherGone: it died
-  // or closed, and no publisher appeared within `reattach`. kNoBus: no bus appeared at all. Also
-  // kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
+  // Why the subscriber has ended; ok after a clean close with end_at_close. kPublisherGone: the
+  // publisher died or closed, and no other one appeared within `reattach`. kNoBus: no bus appeared
+  // at all. Also kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
   [[nodiscard]] const absl::Status& status() const;
 
-  // The position to store; continue it with Start::after(). It is after the last record, loss or
-  // reset that was delivered, so store it once that is processed. In a start from a snapshot its
-  // sequence is kNoSequence before kSnapshotComplete was delivered, because half a state cannot be
-  // continued. After a gap it stays before the gap until then.
+  // The position to store; continue there with Start::after(). It is after the last delivered
+  // record, loss or reset, so store it once that is processed. In a start from a snapshot, its
+  // sequence is kNoSequence until kSnapshotComplete is delivered, because a partial state cannot be
+  // continued. If a state is loaded after a gap, it stays before the gap until then.
   [[nodiscard]] StoredPosition position() const;
-  // The newest durable record, as of now, of the history of position(). No power cut removes a
-  // record up to here. Never beyond the remaining records of the session that was read last,
-  // whatever the next session has made durable. 0 before the first attachment and without a
+  // The newest durable record, as of now, of the history of position(). Records up to here survive
+  // a power cut. Never beyond the remaining records of the session that was read last, even if the
+  // next session has made more records durable. 0 before the first attachment and without a
   // journal.
   [[nodiscard]] Sequence durable() const;
   // The newest record of the session that is being read, as of now, and how many records the
   // subscriber is behind it. 0 while no bus is attached. Both read a word that the publisher writes
-  // with every record.
+  // for every record.
   [[nodiscard]] Sequence head() const;
   [[nodiscard]] std::uint64_t lag() const;
   // Whether it reads the ring and has taken all published records except at most behind_records, as
-  // of now. Checks one slot, so call it for each decision that needs the newest data. False while
-  // an event that a call has found is not read, and from a gap until the ring is reached again. It
-  // does not detect a dead or silent publisher: kPublisherGone and kStale report that. Records of
-  // other instruments count until a call has passed over them.
+  // of now. Checks only one slot, so call it for each decision that needs the newest data. False
+  // while a known event is not yet read, and from a gap until the ring is reached again. It does
+  // not detect a dead or silent publisher: kPublisherGone and kStale report that. Records of other
+  // instruments count until a call has skipped them.
   [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
-  // The ages of the records that measure_every chose, since the beginning. nullopt as long as none
-  // could be chosen: measure_every is 0, or no attached session had records with a time of
-  // publishing.
+  // The ages of the records that measure_every selected, since the beginning. nullopt as long as
+  // none could be selected: measure_every is 0, or no attached session had records with a publish
+  // time.
   [[nodiscard]] std::optional<Ages> ages() const;
 
  private:
@@ -488,7 +490,7 @@ class Subscriber {
   };
   using StateHandle = std::unique_ptr<State, DeleteState>;
   explicit Subscriber(StateHandle state);
-  // The number of polls of the next slot before the call does anything else.
+  // How often a call polls the next slot before it does anything else.
   std::uint32_t looks(Deadline deadline) const {
     return deadline == Deadline::now() ? 0 : path_->looks;
   }

@@ -4,14 +4,14 @@
 //   if (!symbols.ok()) return fail(symbols.status());
 //   const std::optional<std::uint32_t> id = symbols->instrument_id("ESH4", utc_ns);
 //
-// The mappings are those of the feed's DBN metadata, which the publisher keeps with its bus, or
-// your own, by add().
+// The mappings come from the feed's DBN metadata, which the publisher stores with its bus, or from
+// your own calls of add().
 //
 // A symbol may belong to one instrument today and to another one next year, and an instrument may
-// be renamed. So each mapping is valid for some dates. Outside all of these dates, the mapping that
-// began last applies.
+// be renamed. So each mapping is valid only for some dates. Outside all of these dates, the mapping
+// that began last applies.
 //
-// Thread safety: a value; may be read from several threads.
+// Thread safety: a value, which several threads may read.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 namespace lapwing {
 
-// Valid from start_date up to, but without, end_date. Dates are UTC, as YYYYMMDD.
+// Valid from start_date up to, but excluding, end_date. Dates are UTC, as YYYYMMDD.
 struct SymbolMapping {
   std::string symbol;
   std::uint32_t instrument_id = 0;
@@ -38,27 +38,27 @@ struct SymbolMapping {
 class Symbols {
  public:
   Symbols() = default;
-  // Reads the mappings of the feed of the bus in that directory, as its last publisher wrote them.
-  // Empty if the feed has no metadata. Errors: kNoBus, kBadInput (invalid metadata), kDamaged
-  // (bus.json, or a metadata file that is too long), kNotPermitted, kSystem.
+  // Reads the mappings of the bus in that directory, as its last publisher wrote them. Empty if the
+  // feed has no metadata. Errors: kNoBus, kBadInput (invalid metadata), kDamaged (bus.json, or a
+  // metadata file that is too long), kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Symbols> of_bus(const std::string& directory);
-  // Reads the mappings of DBN metadata, from "DBN" on. Errors: kBadInput.
+  // Reads the mappings of DBN metadata, which begins with "DBN". Errors: kBadInput.
   [[nodiscard]] static absl::StatusOr<Symbols> of_metadata(std::span<const std::byte> metadata);
 
   void add(const SymbolMapping& mapping);
 
   [[nodiscard]] bool empty() const { return by_id_.empty(); }
-  // The symbol's instrument at that time; nullopt if the symbol is unknown.
+  // Returns the symbol's instrument at that time, or nullopt if the symbol is unknown.
   [[nodiscard]] std::optional<std::uint32_t> instrument_id(std::string_view symbol,
                                                            std::uint64_t utc_ns) const;
-  // Whether the symbol belongs to that instrument at that time. Outside all dates of the symbol:
-  // whether it belonged to it last, and the instrument has no other symbol then.
+  // Returns whether the symbol belongs to that instrument at that time. Outside all dates of the
+  // symbol, returns whether the instrument was its last one and has no other symbol at that time.
   [[nodiscard]] bool stands_for(std::string_view symbol, std::uint32_t instrument_id,
                                 std::uint64_t utc_ns) const;
   // Every instrument of the symbol on any date, ascending.
   [[nodiscard]] std::vector<std::uint32_t> instrument_ids(std::string_view symbol) const;
-  // The instrument's symbol at that time. Empty if the instrument is unknown. Valid until the next
-  // add().
+  // Returns the instrument's symbol at that time, or an empty one if the instrument is unknown.
+  // Valid until the next add().
   [[nodiscard]] std::string_view symbol(std::uint32_t instrument_id, std::uint64_t utc_ns) const;
   // The mapping that symbol() uses.
   [[nodiscard]] std::optional<SymbolMapping> mapping(std::uint32_t instrument_id,
@@ -67,7 +67,7 @@ class Symbols {
   [[nodiscard]] std::vector<SymbolMapping> mappings() const;
   // Every symbol, ascending, each once.
   [[nodiscard]] std::vector<std::string> names() const;
-  // The mappings of these symbols, and of their instruments on any date.
+  // Returns the mappings of these symbols, and of their instruments on any date.
   [[nodiscard]] Symbols select(std::span<const std::string> symbols) const;
 
  private:

@@ -1,4 +1,4 @@
-// The processors, priority and scheduling policy of the library's own threads.
+// The processors, priority and scheduling policy of the library's threads.
 //
 //   auto publisher = lapwing::Publisher::open(
 //       {.directory = "./es", .threads = {.cpus = {2, 3}, .nice = 5}});
@@ -23,7 +23,7 @@
 namespace lapwing {
 
 enum class SchedulingPolicy : std::uint32_t {
-  kInherit = 0,     // that of the thread that opens the object
+  kInherit = 0,     // inherited from the thread that opens the object
   kOther = 1,       // SCHED_OTHER, the kernel's default
   kBatch = 2,       // SCHED_BATCH: wakes less promptly
   kIdle = 3,        // SCHED_IDLE: runs when nothing else does
@@ -33,10 +33,10 @@ enum class SchedulingPolicy : std::uint32_t {
 
 // A member that is not set is inherited from the thread that opens the object.
 struct ThreadPlacement {
-  // Numbers of processors, as in /proc/cpuinfo; empty: inherited. May include processors outside
-  // the opening thread's affinity, but not outside the process's cgroup (cpuset).
+  // Processor numbers, as in /proc/cpuinfo; empty: inherited. May include processors outside the
+  // opening thread's affinity, but not outside the process's cgroup (cpuset).
   std::vector<unsigned> cpus = {};
-  // -20 (favoured) to 19. A value below the present one needs CAP_SYS_NICE or RLIMIT_NICE. Refused
+  // -20 (favoured) to 19. A value below the current one needs CAP_SYS_NICE or RLIMIT_NICE. Refused
   // with kIdle, kFifo and kRoundRobin, which ignore it.
   std::optional<int> nice = {};
   SchedulingPolicy policy = SchedulingPolicy::kInherit;

@@ -6,10 +6,10 @@
 //
 // Use `->` for all functions of Publisher that do not take a record.
 //
-// A member that its LAPWING_RECORD marks kPublishTime is stamped: in each published record it is
-// the time at which publish() was called, whatever the caller stored there. In a batch, each
-// kStampedAtOnce records have one time, and head moves after each of these groups. A Publisher does
-// not stamp records, so records from another source keep their times.
+// A member that its LAPWING_RECORD marks kPublishTime is stamped: in each published record, the
+// time at which publish() was called replaces the caller's value. In a batch, each group of
+// kStampedAtOnce records has one time, and head advances after each group. A Publisher does not
+// stamp records, so records from another source keep their times.
 //
 // Threads and fork: as for Publisher.
 #pragma once
@@ -35,7 +35,7 @@ namespace lapwing {
 
 namespace detail {
 
-// The offset of the record's time of publishing; nullopt if its LAPWING_RECORD marks none.
+// Returns the offset of the record's publish time, or nullopt if its LAPWING_RECORD marks none.
 template <typename Record>
 constexpr std::optional<std::uint32_t> publish_time_offset() {
   if constexpr (DescribedRecord<Record>) {
@@ -49,14 +49,14 @@ constexpr std::optional<std::uint32_t> publish_time_offset() {
 
 }  // namespace detail
 
-// The number of records of a batch that have one stamp.
+// The number of records of a batch that share one stamp.
 inline constexpr std::size_t kStampedAtOnce = 64;
 
 template <PlainRecord Record>
 class TypedPublisher {
  public:
-  // Like Publisher::open, with schema_of<Record>() as the option `schema`. Another schema
-  // there is refused. Errors: those of Publisher::open.
+  // Like Publisher::open, with schema_of<Record>() as the option `schema`. If the option contains
+  // another schema, it is refused. Errors: those of Publisher::open.
   [[nodiscard]] static absl::StatusOr<TypedPublisher> open(
       PublisherOptions options, Deadline deadline = std::chrono::seconds(10)) {
     const Schema schema = schema_of<Record>();

@@ -1,5 +1,5 @@
-// A subscriber to records of one struct that describes itself (lapwing/schema.h). If the bus has
-// other records, it ends with an error whose message names the field.
+// A subscriber to records of one struct that describes itself (lapwing/schema.h). If the records of
+// the bus differ, it ends with an error whose message names the field.
 //
 //   auto subscriber = lapwing::TypedSubscriber<Signal>::open({.directory = "./signals"});
 //   Signal signal;
@@ -26,8 +26,8 @@ namespace lapwing {
 template <ReadableRecord Record>
 class TypedSubscriber {
  public:
-  // Like Subscriber::open, with schema_of<Record>() as the option `expect`. Another description
-  // there is refused. Errors: kInvalidArgument.
+  // Like Subscriber::open, with schema_of<Record>() as the option `expect`. If the option contains
+  // another description, it is refused. Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<TypedSubscriber> open(SubscriberOptions options) {
     const Schema schema = schema_of<Record>();
     if (options.expect && *options.expect != schema) {
@@ -40,7 +40,8 @@ class TypedSubscriber {
     return TypedSubscriber(*std::move(opened));
   }
 
-  // Like Subscriber::read_one and read. Rows of a state are not of this type: read them by `->`.
+  // Like Subscriber::read_one and read. Entries of a state are not of this type: read them through
+  // `->`.
   [[nodiscard, gnu::always_inline]] Result<Sequence> read_one(
       Record& record, Deadline deadline = Deadline::never()) {
     return subscriber_.read_one(record, deadline);

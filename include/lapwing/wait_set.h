@@ -14,38 +14,39 @@
 //   }
 //
 // wait() returns a source that is ready, and takes nothing from it. Then read the source itself,
-// with Deadline::now() or a call whose name begins with try_. A source from which not everything
-// was taken is ready again, so you may take one record and wait again.
+// with Deadline::now() or a call whose name begins with try_. A source that still has something to
+// take is ready again, so you may take one record and wait again.
 //
-// A source is ready if it has one of these:
+// A source is ready if it has:
 //  - Subscriber, ConflatedReader, LoadedState: a record, an event or an entry of a state.
 //  - ChannelConsumer: a message. ChannelProducer: room for a message of the given size.
-//  - Duplex: a call, a message, a reply, or a call of its own that has timed out.
-//  - ChannelListener: something to do for accept() or tend().
-//  - DuplexServer: something to do for try_wait(), which may not return an event yet.
+//  - Duplex: a call, a message, a reply, or an outgoing call that has timed out.
+//  - ChannelListener: work for accept() or tend().
+//  - DuplexServer: work for try_wait(), which may not return an event yet.
 // A source that has ended is ready until it is removed.
 //
-// Fair: a wait first polls the source after the one that it returned last. Descriptors and timers
-// are polled in every 64th wait even if other sources are always ready, and before any sleep.
+// Waits are fair: a wait first polls the source after the one that was returned last. Descriptors
+// and timers are polled in every 64th wait, even if other sources are always ready, and before any
+// sleep.
 //
-// In a set a source works as in its own waits. For example, a subscriber finds and joins its bus,
+// In a set, a source works as in its own waits. For example, a subscriber finds and joins its bus,
 // detects the death of its publisher, reports, becomes stale, and attaches to the next publisher.
-// It does so while wait() runs. A program that is busy elsewhere delays it, as it delays a
+// It does so only while wait() runs. A program that is busy elsewhere delays it, as with a
 // subscriber's own calls.
 //
-// The source that becomes ready wakes a sleeping set, as it would wake its own wait, and needs no
-// thread for that. A set of buses sleeps on their doorbells (futex_waitv, Linux 5.16). If the
-// kernel does not have that call, or a container refuses it, the set polls its buses every
+// A source that becomes ready wakes a sleeping set, as it would wake its own wait, and needs no
+// thread for this. A set of buses sleeps on their doorbells (futex_waitv, Linux 5.16). If the
+// kernel does not have that call, or a container forbids it, the set polls its buses every
 // millisecond. A set of descriptors and channels sleeps in epoll. A set of both has one helper
 // thread, which sleeps in epoll.
 //
 // Threads: one thread at a time, any thread. Every call except interrupt() and size() that overlaps
 // a wait returns kMisuse. While a call of the set runs, its sources count as used. A source's own
-// interrupt() does not end the set's wait: use that of the set.
+// interrupt() does not end the set's wait: use the set's interrupt().
 //
-// Ownership: the set owns no source. A source that is moved stays in the set. A source that is
-// destroyed leaves it; another thread must not destroy it during a wait. Remove a descriptor before
-// you close it.
+// Ownership: the set does not own its sources. A source that is moved stays in the set. A source
+// that is destroyed leaves it; another thread must not destroy it during a wait. Remove a
+// descriptor before you close it.
 //
 // Fork: in a forked child all calls of the parent's set return kForked, and the destructor does
 // nothing.
@@ -73,7 +74,8 @@ class ChannelListener;
 class DuplexServer;
 class WaitSource;
 
-// Sources of one set: the number of doorbells that one futex_waitv takes, less the set's own.
+// The most sources in one set: the number of doorbells that one futex_waitv takes, less the set's
+// own.
 inline constexpr std::size_t kWaitSetSourcesMax = 127;
 
 struct WaitSetOptions {
@@ -99,8 +101,8 @@ using SourceId = std::uint64_t;
 // A source that is ready.
 struct Ready {
   SourceKind kind = {};
-  std::uint32_t events = 0;  // kDescriptor: of poll(2), POLLERR and POLLHUP included
-  std::uint64_t token = 0;   // as it was given to add()
+  std::uint32_t events = 0;  // kDescriptor: of poll(2), including POLLERR and POLLHUP
+  std::uint64_t token = 0;   // as passed to add()
   SourceId source = 0;
   std::uint64_t expirations = 0;  // kTimer: since it was last ready
 };
@@ -113,12 +115,12 @@ class WaitSet {
   WaitSet& operator=(WaitSet&&) noexcept;
   ~WaitSet();
 
-  // Choose any tokens; they need not differ. Errors of all: kLimit (kWaitSetSourcesMax; no memory
-  // for epoll; no thread for a set of buses and descriptors). kMisuse: another call waits, the
-  // source was moved from, or it is already in a set. kForked.
+  // Choose any tokens; they need not differ. Errors of all add functions: kLimit
+  // (kWaitSetSourcesMax; no memory for epoll; no thread for a set of buses and descriptors).
+  // kMisuse: another call waits, the source was moved from, or it is already in a set. kForked.
   //
-  // Adds a subscriber, or another reader of a bus. kInvalidArgument: it waits busily and the set
-  // does not, so it could not be woken.
+  // Adds a subscriber, or another reader of a bus. kInvalidArgument: its wait strategy is kBusy and
+  // the set's is not, so it could not be woken.
   [[nodiscard]] absl::StatusOr<SourceId> add(Subscriber& subscriber, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ConflatedReader& reader, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(LoadedState& loaded, std::uint64_t token);
@@ -129,22 +131,22 @@ class WaitSet {
                                              std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(Duplex& duplex, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelListener& listener, std::uint64_t token);
-  // One source, however many clients it has.
+  // Counts as one source, regardless of its number of clients.
   [[nodiscard]] absl::StatusOr<SourceId> add(DuplexServer& server, std::uint64_t token);
   // `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). kInvalidArgument: other events, no
   // such descriptor, one that cannot be polled (a regular file), or one that is already in the set.
   [[nodiscard]] absl::StatusOr<SourceId> add_fd(int fd, std::uint32_t events, std::uint64_t token);
-  // Ready at `at`, and then after every `every`; 0: once, and not again until set_timer().
+  // Ready at `at`, and then every `every`; 0: only once, until set_timer().
   [[nodiscard]] absl::StatusOr<SourceId> add_timer(Deadline at, std::uint64_t token,
                                                    std::chrono::nanoseconds every = {});
-  // Sets a timer anew; Deadline::never() stops it. kNotFound: `timer` is not a timer of this set.
+  // Resets a timer; Deadline::never() stops it. kNotFound: `timer` is not a timer of this set.
   Result<> set_timer(SourceId timer, Deadline at, std::chrono::nanoseconds every = {});
-  // kNotFound: it is not in the set (any more).
+  // kNotFound: it is not, or no longer, in the set.
   Result<> remove(SourceId source);
   [[nodiscard]] std::size_t size() const;  // sources
 
-  // Returns the next source that is ready; waits until one is. Errors: kTimedOut, kWouldBlock,
-  // kInterrupted; kMisuse (another call is under way); kForked.
+  // Waits until a source is ready and returns it. Errors: kTimedOut, kWouldBlock, kInterrupted;
+  // kMisuse (another call is under way); kForked.
   Result<Ready> wait(Deadline deadline);
 
   // Ends the wait that is under way, or else the next one. Safe from any thread and from a signal

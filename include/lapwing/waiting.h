@@ -2,15 +2,15 @@
 //
 //   subscriber->next(std::chrono::milliseconds(100));  // at most 100 ms from now
 //   subscriber->next(lapwing::Deadline::never());
-//   subscriber->next(lapwing::Deadline::now());        // takes what is there, does not wait
+//   subscriber->next(lapwing::Deadline::now());        // takes what is available, does not wait
 //
-// A duration counts from the moment at which the Deadline is made. A Deadline that is made before a
-// loop limits the loop. One that is made in each call limits each call.
+// A duration counts from the moment at which the Deadline is made. A Deadline made before a loop
+// limits the whole loop. One made in each call limits each call.
 //
 // A call that has waited and has no result by its deadline returns kTimedOut. With Deadline::now()
-// it does not wait, and returns kWouldBlock. So do the calls that take no deadline and whose names
-// begin with try_. Calls that open something and need another process for it always wait, and
-// return kTimedOut (Publisher::open, connect, take_over, load_state).
+// it does not wait, and returns kWouldBlock. The same is true of calls whose names begin with try_,
+// if they take no deadline. Calls that open something and need another process for it always wait,
+// and return kTimedOut (Publisher::open, connect, take_over, load_state).
 //
 // A plain number cannot be used as a deadline, so a relative time is never taken for an absolute
 // one.
@@ -27,8 +27,8 @@ namespace lapwing {
 // A point in time, on the monotonic clock (CLOCK_MONOTONIC), by which a call returns.
 class Deadline {
  public:
-  // A duration from now. A negative duration has already passed. One beyond the clock's range is
-  // never().
+  // A duration from now. A deadline with a negative duration has already passed. A duration beyond
+  // the clock's range is never().
   template <typename Rep, typename Period>
   Deadline(std::chrono::duration<Rep, Period> from_now)  // NOLINT: implicit on purpose
       : Deadline(after(from_now)) {}

@@ -1,4 +1,4 @@
-// Everything that `lapwing doctor` has to say of a machine.
+// The findings of `lapwing doctor` about a machine.
 //
 // Thread safety: a free function; it reads files, and tries io_uring, membarrier and direct I/O.
 #pragma once
@@ -10,14 +10,14 @@
 
 namespace lapwing {
 
-// In an order that does not change.
+// In a fixed order.
 std::vector<Finding> examine(const Machine& machine);
 
-// Its parts, by the subject that an operator would look for.
+// Its parts, by subject.
 std::vector<Finding> check_kernel(const Machine& machine);      // kernel.cc
 std::vector<Finding> check_processors(const Machine& machine);  // processors.cc
 std::vector<Finding> check_memory(const Machine& machine);      // memory.cc
 std::vector<Finding> check_limits(const Machine& machine);      // limits.cc
-std::vector<Finding> check_disk(const Machine& machine);        // disk.cc: with a bus alone
+std::vector<Finding> check_disk(const Machine& machine);        // disk.cc: only with a bus
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// What is said of false machines: files below a folder, and probes that answer as they are told to.
+// The findings about simulated machines: files below a folder, and probes with given results.
 #include "monitor/doctor/examination.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ class FalseMachine {
     REQUIRE(found != all.end());
     return *found;
   }
-  // Names of all that is not good.
+  // Names of all findings that are not good.
   std::vector<std::string> faults() const {
     std::vector<std::string> names;
     for (const Finding& finding : examine(machine)) {
@@ -97,7 +97,7 @@ class FalseMachine {
   TemporaryDirectory root_;
 };
 
-// One fault: the file that has it, what is said of it, and how bad it is.
+// One fault: the file that has it, the finding, and how bad it is.
 struct Fault {
   std::string path;
   std::string text;

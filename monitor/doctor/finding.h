@@ -1,4 +1,4 @@
-// What `lapwing doctor` says of one property of a machine.
+// A finding of `lapwing doctor` about one property of a machine.
 //
 // Thread safety: values.
 #pragma once
@@ -14,15 +14,15 @@ enum class Verdict {
   kGood = 0,
   kAdvice = 1,   // it works; another setting makes it faster or steadier
   kProblem = 2,  // something will fail, or be slow enough to matter
-  kUnknown = 3,  // the machine does not say
+  kUnknown = 3,  // the machine does not show it
 };
 
 struct Finding {
-  std::string name;   // "governor": stable, part of what scripts go by
-  std::string value;  // as the machine has it: "powersave"
+  std::string name;   // "governor": stable, because scripts use it
+  std::string value;  // as the machine reports it: "powersave"
   Verdict verdict = Verdict::kGood;
-  std::string why = {};     // what it does to a bus; empty where all is good
-  std::string remedy = {};  // a command, or what to write where; likewise
+  std::string why = {};     // its effect on a bus; empty if it is good
+  std::string remedy = {};  // a command, or a setting and its file; empty if it is good
 };
 
 // Stable identifiers.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kDescriptorsMin = 4096;  // a publisher with 1,024 subscribers, and the rest
+constexpr std::uint64_t kDescriptorsMin = 4096;  // for a publisher with 1,024 subscribers
 constexpr uid_t kFirstUserOfPeople = 1000;
 
 // The soft limit of a line of proc/self/limits: "Max open files   1024   4096   files".
@@ -59,7 +59,7 @@ Finding open_files(const Machine& machine) {
       absl::StrCat("ulimit -n ", kDescriptorsMin, "; of a service: LimitNOFILE=", kDescriptorsMin)};
 }
 
-// The last line that sets it, of the file and of those that add to it.
+// The last line with RemoveIPC applies, in the file and in its drop-in files.
 bool removes_ipc(const Machine& machine) {
   std::string all = machine.files.text("etc/systemd/logind.conf").value_or("");
   for (const std::string& name : machine.files.names("etc/systemd/logind.conf.d", "")) {
@@ -89,7 +89,7 @@ Finding remove_ipc(const Machine& machine) {
           "system user for the bus"};
 }
 
-// Of cgroup v2; the folder that the process is in.
+// The folder of the process's cgroup of version 2.
 std::optional<std::string> cgroup_of(const Machine& machine) {
   const std::string content = machine.files.text("proc/self/cgroup").value_or("");
   for (absl::string_view line : absl::StrSplit(content, '\n')) {
@@ -98,7 +98,7 @@ std::optional<std::string> cgroup_of(const Machine& machine) {
   return std::nullopt;
 }
 
-// The smallest limit on the way up: the root has none.
+// The smallest limit of the cgroup and its parents. The root has no limit.
 Finding memory_of_cgroup(const Machine& machine) {
   const std::string name = "cgroup-memory";
   std::optional<std::string> folder = cgroup_of(machine);
@@ -110,7 +110,7 @@ Finding memory_of_cgroup(const Machine& machine) {
   }
   if (least == kUnlimited) return good_finding(name, "no limit");
   const std::string value = absl::StrCat(least / kMebibyte, " MiB");
-  // The ring counts as memory of the process that filled it, beside a successor's.
+  // The ring counts as memory of the process that filled it, and a successor adds its own.
   if (least >= 3 * machine.ring_bytes) return good_finding(name, value);
   return {
       name, value, Verdict::kProblem,

@@ -1,4 +1,4 @@
-// A machine that is to be examined: its files, and what has to be tried on it.
+// A machine to examine: its files, and the probes that must be run on it.
 //
 // Thread safety: values; the probes are called by the examining thread.
 #pragma once
@@ -14,22 +14,22 @@
 
 namespace lapwing {
 
-// What no file says: each is tried, and leaves nothing behind.
+// Checks that no file can replace. Each probe leaves nothing behind.
 struct Probes {
   std::function<absl::Status()> io_uring;
   std::function<absl::Status()> membarrier;
-  // A file opened for direct I/O in that directory.
+  // Opens a file for direct I/O in that directory.
   std::function<absl::Status(const std::string& directory)> direct_io;
 };
 
-// Of this machine.
+// The probes of this machine.
 Probes real_probes();
 
 struct Machine {
   MachineFiles files = MachineFiles();
   Probes probes = real_probes();
   uid_t uid = 0;                       // the user who runs buses
-  std::uint64_t ring_bytes = 0;        // of the bus, or of one by default
+  std::uint64_t ring_bytes = 0;        // of the bus, or the default
   std::string ring_directory = {};     // absolute, without links
   std::string journal_directory = {};  // likewise; empty: no bus was named
 };

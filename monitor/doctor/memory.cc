@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 
-// "[always] madvise never" is always.
+// "always" for "[always] madvise never".
 std::string chosen_of(const std::string& text) {
   const std::size_t begin = text.find('[');
   const std::size_t end = text.find(']');
@@ -45,7 +45,7 @@ Finding huge_pages(const Machine& machine) {
           absl::StrCat("sysctl vm.nr_hugepages=", machine.ring_bytes / (2 * kMegabyte) + 1)};
 }
 
-// "size=65536k" or "size=4g" of a mount; half of the memory where it does not say.
+// The size of a mount with "size=65536k" or "size=4g"; half of the memory if it has no such option.
 std::uint64_t size_of_tmpfs(const Machine& machine, const Mount& mount) {
   for (absl::string_view option : absl::StrSplit(mount.options, ',')) {
     if (!absl::ConsumePrefix(&option, "size=") || option.empty()) continue;
@@ -70,7 +70,7 @@ Finding shared_memory(const Machine& machine) {
   }
   const std::uint64_t bytes = size_of_tmpfs(machine, *mount);
   const std::string value = absl::StrCat(directory, ", ", bytes / kMegabyte, " MiB");
-  // A successor makes its ring while the last one's is there.
+  // A successor makes its ring while the last one still exists.
   if (bytes >= 2 * machine.ring_bytes) return good_finding(name, value);
   return {name, value, Verdict::kProblem,
           absl::StrCat("two rings of ", machine.ring_bytes / kMegabyte,

@@ -18,7 +18,7 @@ absl::Status try_io_uring() {
 }
 
 absl::Status try_direct_io(const std::string& directory) {
-  // Without a name: nothing is left, whatever happens.
+  // The file has no name, so nothing is left behind.
   const UniqueFd file = UniqueFd::opened_by([&] {
     return ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   });

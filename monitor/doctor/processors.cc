@@ -33,7 +33,7 @@ Finding governor(const Machine& machine) {
           "cpupower frequency-set -g performance"};
 }
 
-// The longest time that an idle core, which no setting keeps from it, takes to wake up.
+// The longest wake-up time of an idle core, over all idle states that are not disabled.
 Finding idle_states(const Machine& machine) {
   const std::string folder = absl::StrCat(kProcessors, "/cpu0/cpuidle");
   std::uint64_t slowest = 0;
@@ -82,9 +82,9 @@ Finding numa(const Machine& machine) {
           "--thread-cpus` for the library's threads"};
 }
 
-// Of all time since the machine started, the share that the hypervisor gave to others.
+// The share of the time since the machine started that the hypervisor gave to others.
 Finding steal(const Machine& machine) {
-  constexpr std::size_t kSteal = 8;  // user nice system idle iowait irq softirq steal, from 1 on
+  constexpr std::size_t kSteal = 8;  // user nice system idle iowait irq softirq steal; user is 1
   const std::string stat = machine.files.text("proc/stat").value_or("");
   const std::vector<std::string> words =
       absl::StrSplit(stat.substr(0, stat.find('\n')), ' ', absl::SkipEmpty());

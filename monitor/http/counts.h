@@ -1,6 +1,6 @@
-// What the server has counted of itself.
+// The server's counters of its own work.
 //
-// Thread safety: a value; the server's is its I/O thread's.
+// Thread safety: a value. The server's counts belong to its I/O thread.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace lapwing {
 
-// Of the clients of a stream.
+// Counts of the clients of a stream.
 struct StreamCounts {
   std::uint64_t clients = 0;
   std::uint64_t messages = 0;   // sent
   std::uint64_t conflated = 0;  // replaced by newer ones before they were sent
 };
 
-// Of a bus that is viewed.
+// Counts of a bus that is viewed.
 struct ViewCounts {
   std::string bus;  // its directory
   StreamCounts stream;

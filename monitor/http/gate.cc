@@ -15,7 +15,7 @@
 namespace lapwing {
 namespace {
 
-// Takes ":PORT" from the end; false where what stands there is none.
+// Removes ":PORT" from the end. Returns false if the text after the colon is not a port.
 bool strip_port(absl::string_view& host) {
   const std::size_t colon = host.rfind(':');
   const std::size_t bracket = host.rfind(']');
@@ -81,7 +81,7 @@ Admission Gate::check_token(const Credentials& credentials, std::uint64_t now_ns
   return check_token(token, now_ns);
 }
 
-// The right token is taken at any time: guesses of others do not keep its owner out.
+// The right token is always accepted, so that guesses of others do not keep its owner out.
 Admission Gate::check_token(absl::string_view token, std::uint64_t now_ns) {
   if (options_.token.empty() || tokens_are_equal(token, options_.token))
     return Admission::kAdmitted;

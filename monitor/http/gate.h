@@ -1,5 +1,5 @@
-// Which requests may be answered: by Host and Origin, against web pages of other sites and names
-// that are pointed at this machine (DNS rebinding), and by the token.
+// Decides which requests may be answered: by Host and Origin, against web pages of other sites and
+// names that are pointed at this machine (DNS rebinding), and by the token.
 //
 // Thread safety: one thread. Time is passed in.
 #pragma once
@@ -17,7 +17,7 @@ namespace lapwing {
 inline constexpr std::size_t kWrongTokensPerSecondMax = 10;
 inline constexpr char kTokenCookie[] = "lapwing_token";
 
-// Of a request, as it came.
+// The credentials of a request, as they were received.
 struct Credentials {
   absl::string_view host;
   absl::string_view origin;         // empty: none
@@ -36,22 +36,22 @@ enum class Admission {
 
 struct GateOptions {
   std::string token;  // empty: none is needed
-  // Names that Host may have, besides localhost. An https Origin with such a name is accepted with any Host
-  // is: a proxy may end TLS in front of this server.
+  // Names that Host may have in addition to localhost. An https Origin with such a name is accepted
+  // whatever Host is, because a proxy may end TLS in front of this server.
   std::vector<std::string> hosts;
-  bool is_encrypted = false;  // then an Origin is https
+  bool is_encrypted = false;  // an Origin must be https
 };
 
 class Gate {
  public:
   explicit Gate(GateOptions options) : options_(std::move(options)) {}
 
-  // Host and Origin alone. `local_address`: where the connection arrived, an IP address without a
-  // port; empty for a socket in the file system.
+  // Checks only Host and Origin. `local_address`: where the connection arrived, an IP address
+  // without a port; empty for a socket in the file system.
   Admission check_site(const Credentials& credentials, absl::string_view local_address) const;
-  // The token of Authorization or, if there is none, of the cookie.
+  // Checks the token of Authorization or, if there is none, of the cookie.
   Admission check_token(const Credentials& credentials, std::uint64_t now_ns);
-  // A token that came otherwise.
+  // Checks a token that was received in another way.
   Admission check_token(absl::string_view token, std::uint64_t now_ns);
   bool needs_token() const { return !options_.token.empty(); }
 

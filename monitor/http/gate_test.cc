@@ -1,4 +1,4 @@
-// Which requests are let in: Host, Origin, token.
+// Tests which requests are admitted: Host, Origin, token.
 #include "monitor/http/gate.h"
 #include "os/kernel.h"
 

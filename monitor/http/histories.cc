@@ -14,7 +14,7 @@ namespace lapwing {
 namespace {
 
 constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
-// Readings come a little early or late.
+// Readings may be a little early or late.
 constexpr std::uint64_t kStepSlackNs = kHistoryStepNs / 10;
 
 std::string key_of(const SubscriberStatus& status) {
@@ -117,7 +117,7 @@ void Histories::add_subscribers(Bus& bus, const BusReading& reading) {
   }
 }
 
-// Counts since the point before.
+// Adds the counts since the previous point.
 void Histories::note_ages(Bus& bus, Subscriber& subscriber, const Latency& latency) {
   if (!subscriber.ages) {
     const auto heats = std::ranges::count_if(

@@ -1,10 +1,10 @@
-// What was measured of each bus in the last hour, for charts of pages that are opened later.
+// The measurements of each bus in the last hour, for charts of pages that are opened later.
 //
-// A point a second at most. A value that was not measured is NaN here and null in JSON.
+// At most one point a second. A value that was not measured is NaN here and null in JSON.
 //
 // Limits: kHistoryPointsMax points, kHistoryBusesMax buses; lag and delay of kHistorySubscribersMax
-// subscribers of a bus and kHistoryColumnsMax in all, ages of kHistoryHeatsMax of a bus. Others are
-// left out: their charts begin when the page is opened.
+// subscribers of a bus and kHistoryColumnsMax in all, ages of kHistoryHeatsMax of a bus. The charts
+// of all others begin when the page is opened.
 //
 // Thread safety: add() by one thread, json() by another.
 #pragma once
@@ -34,9 +34,11 @@ inline constexpr std::size_t kHistoryHeatsMax = 16;
 
 class Histories {
  public:
-  // Readings are in the order of their times; a step of the wall clock backwards begins anew.
+  // Readings must be in the order of their times. If the wall clock steps back, the histories start
+  // again.
   void add(const MachineReading& reading);
-  // The object of /api/v1/history without `version` and `revision`; nullopt: no such bus.
+  // The object of /api/v1/history without `version` and `revision`; nullopt if there is no such
+  // bus.
   std::optional<std::string> json(const std::string& directory) const;
 
  private:
@@ -72,7 +74,7 @@ class Histories {
 
   mutable std::mutex mutex_;
   std::string host_;
-  std::map<std::string, Bus> buses_;  // by directory; under the mutex, as all of this
+  std::map<std::string, Bus> buses_;  // by directory; the mutex protects all members
   std::uint64_t newest_wall_ns_ = 0;
   std::size_t columns_ = 0;
 };

@@ -25,7 +25,7 @@ bool is_label(absl::string_view label) {
          });
 }
 
-// A name whose last label is a number is an IPv4 address to a browser.
+// Browsers treat a name whose last label is a number as an IPv4 address.
 bool is_name(absl::string_view text) {
   absl::ConsumeSuffix(&text, ".");
   const std::vector<absl::string_view> labels = absl::StrSplit(text, '.');

@@ -10,8 +10,8 @@
 
 namespace lapwing {
 
-// Returns the host as the header Host has it: an IPv6 address in brackets and in its shortest form.
-// Errors: kInvalidArgument for what browsers never send as a host, such as a URL.
+// Returns the host as in the header Host: an IPv6 address is in brackets and in its shortest form.
+// Errors: kInvalidArgument for text that browsers never send as a host, such as a URL.
 absl::StatusOr<std::string> parse_host_name(absl::string_view text);
 
 }  // namespace lapwing

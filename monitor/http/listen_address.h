@@ -1,4 +1,5 @@
-// Where the server listens: an IP address and a port, or a socket in the file system.
+// The address on which the server listens: an IP address and a port, or a socket in the file
+// system.
 //
 // Thread safety: a value and a pure function.
 #pragma once
@@ -20,7 +21,7 @@ struct ListenAddress {
   bool is_local() const { return !path.empty(); }
 };
 
-// "127.0.0.1:9477", "[::1]:9477", "unix:/run/lapwing.sock". Errors: kInvalidArgument.
+// Parses "127.0.0.1:9477", "[::1]:9477" or "unix:/run/lapwing.sock". Errors: kInvalidArgument.
 absl::StatusOr<ListenAddress> parse_listen_address(absl::string_view text);
 
 }  // namespace lapwing

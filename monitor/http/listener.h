@@ -16,11 +16,11 @@ namespace lapwing {
 
 struct HttpListener {
   UniqueFd fd;
-  std::optional<NamedFile> name;  // of a socket in the file system, for the owner to remove
+  std::optional<NamedFile> name;  // a socket in the file system; the owner removes it
 };
 
-// A socket in the file system has the mode 0600 from its first moment; one of this user that nobody
-// listens on any more is replaced. Errors: kInUse (somebody listens there), kNotALapwingFile
+// A socket in the file system has the mode 0600 from the beginning. A socket of this user on which
+// no process listens is replaced. Errors: kInUse (a process listens there), kNotALapwingFile
 // (something else is there), kPathTooLong, kNotPermitted, kNotFound, kSystem.
 absl::StatusOr<HttpListener> listen_at(const ListenAddress& address);
 

@@ -1,8 +1,8 @@
-// Reads the buses of the machine again and again, in a thread of its own, and hands over each
-// reading: as JSON and as metrics, each serialised once.
+// Reads the buses of the machine at regular intervals, in its own thread, and passes on each
+// reading as JSON and as metrics, each serialised once.
 //
-// A publisher may take kPublisherAnswerNs to answer, and each is asked in turn: nothing but this
-// thread waits for them.
+// A publisher may take kPublisherAnswerNs to answer, and publishers are queried one after another.
+// Only this thread waits for them.
 //
 // Thread safety: one thread, the owner's. `sink` runs in the sampling thread.
 #pragma once
@@ -57,7 +57,7 @@ class Sampler {
   Histories* const histories_;
   const Sink sink_;
   const StopEvent stop_;
-  MachineMonitor monitor_;  // of the thread
+  MachineMonitor monitor_;  // used by the thread
   std::thread thread_;
 };
 

@@ -34,13 +34,13 @@ namespace {
 using http_detail::ErrorCode;
 namespace asio = boost::asio;
 
-// What the kernel may hold for a client that takes nothing; it doubles the number.
+// Bytes that the kernel may hold for a client that takes nothing. The kernel doubles the number.
 constexpr int kSendBufferBytes = 32 * 1024;
 constexpr std::chrono::milliseconds kAcceptPause{500};
 constexpr int kAcceptsAtOnce = 64;
 constexpr std::size_t kPemBytesMax = 1 << 20;
 
-// A restart does not help, so that a service manager must not try it.
+// The error of a server that a service manager must not restart, because that does not help.
 absl::Status unusable(absl::string_view why) {
   return make_error(Errc::kInvalidArgument, std::string(why));
 }
@@ -102,7 +102,7 @@ absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options)
   context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
                       asio::ssl::context::no_tlsv1_1);
-  // Without it OpenSSL asks for the passphrase at the terminal.
+  // Without it OpenSSL prompts for the passphrase at the terminal.
   context.set_password_callback(
       [](std::size_t, asio::ssl::context::password_purpose) { return std::string(); });
   ErrorCode error;
@@ -173,7 +173,7 @@ class HttpServer::State {
 
   std::uint16_t port() const { return port_; }
 
-  // Connections keep what they began with.
+  // Open connections keep their certificate.
   absl::Status reload_tls() {
     if (options_.tls_certificate.empty()) {
       return make_error(Errc::kUnsupported,
@@ -189,7 +189,7 @@ class HttpServer::State {
   }
 
  private:
-  // From start() before there is a thread, then in that thread.
+  // Called by start() before the thread exists, then in that thread.
   void tick() {
     options_.tick();
     tick_.expires_after(std::chrono::nanoseconds(options_.tick_ns));
@@ -202,7 +202,7 @@ class HttpServer::State {
     listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](ErrorCode error) {
       if (error) return;
       if (accept_some()) return accept();
-      // There is no descriptor for the next one, or no memory: it waits in the backlog.
+      // There is no descriptor or memory for the next connection: it waits in the backlog.
       service_.counts().reject("out_of_descriptors");
       pause_.expires_after(kAcceptPause);
       pause_.async_wait([this](ErrorCode stopped) {
@@ -211,7 +211,7 @@ class HttpServer::State {
     });
   }
 
-  // False: the process is at a limit.
+  // Returns false if the process is at a limit.
   bool accept_some() {
     for (int i = 0; i < kAcceptsAtOnce; ++i) {
       const int fd =
@@ -229,7 +229,7 @@ class HttpServer::State {
         case EAGAIN:
           return true;
         default:
-          break;  // a client that has gone again
+          break;  // the client has already closed the connection
       }
     }
     return true;
@@ -280,7 +280,7 @@ class HttpServer::State {
   UnprovenConnections unproven_;
   std::optional<asio::ssl::context> tls_;
   const std::optional<NamedFile> name_;
-  // After what connections use: it ends them.
+  // Declared after what connections use, because its destructor ends them.
   asio::io_context context_{1};
   asio::posix::stream_descriptor listener_;
   asio::steady_timer pause_;

@@ -1,5 +1,5 @@
-// The server: one thread for connections, and one that reads the buses and hands it each reading,
-// finished. So whatever a publisher does, connections are served.
+// The server: one thread for connections, and one that reads the buses and passes each complete
+// reading to the first. So connections are served whatever a publisher does.
 //
 // Thread safety: one thread, the owner's.
 #pragma once
@@ -21,7 +21,7 @@
 namespace lapwing {
 
 inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token is closed
-inline constexpr std::size_t kRefusalsMax = 64;  // beyond: to be answered that there are too many
+inline constexpr std::size_t kRefusalsMax = 64;  // further connections, which get the answer 503
 
 struct HttpServerOptions {
   ListenAddress listen;
@@ -31,30 +31,30 @@ struct HttpServerOptions {
   MachineOptions machine;
   std::uint64_t interval_ns = 1'000'000'000;
   MetricsOptions metrics;
-  // Called again and again by the thread that serves connections, so that its silence shows that it
-  // hangs. A reading that waits for a publisher does not silence it.
+  // Called every tick_ns by the thread that serves connections. If the calls stop, that thread
+  // hangs. A reading that waits for a publisher does not stop them.
   std::function<void()> tick = {};
   std::uint64_t tick_ns = 1'000'000'000;
 };
 
 class HttpServer {
  public:
-  // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate or
-  // the key cannot be read or used, or the key is not private), kInUse (somebody listens there),
+  // Listens. Connections are served from start() on. Errors: kInvalidArgument (the certificate or
+  // the key cannot be read or used, or the key is not private), kInUse (a process listens there),
   // kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
   static absl::StatusOr<HttpServer> open(HttpServerOptions options);
 
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) = delete;
-  // Ends all connections. Waits for the reading and the views under way, which takes as long as the
-  // file systems of their buses do.
+  // Ends all connections. Waits for the reading and the views under way, for as long as the file
+  // systems of their buses take.
   ~HttpServer();
 
   absl::Status start();
-  // Reads the certificate and the key again, for connections from now on. If they cannot be used,
-  // the old ones stay. Errors: those of open() for the two; kUnsupported without TLS.
+  // Reads the certificate and the key again, for new connections. If they cannot be used, the old
+  // ones stay. Errors: those of open() for the two; kUnsupported without TLS.
   absl::Status reload_tls();
-  std::uint16_t port() const;  // that it listens on; 0 for a socket in the file system
+  std::uint16_t port() const;  // 0 for a socket in the file system
 
  private:
   class State;

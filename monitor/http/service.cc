@@ -44,7 +44,7 @@ absl::string_view path_of(absl::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
-// One of a few names, whatever the target is.
+// Returns one of a few names for any target.
 const char* route_of(absl::string_view path) {
   for (const char* route : kRoutes) {
     if (path == route) return route;
@@ -52,7 +52,7 @@ const char* route_of(absl::string_view path) {
   return path != kLoginPage && find_web_file(path) != nullptr ? "file" : "other";
 }
 
-// The Content-Security-Policy that allows a page's one script by its sum.
+// The Content-Security-Policy that allows the only script of a page by its hash.
 std::string policy_of(absl::string_view page) {
   constexpr absl::string_view kBegin = "<script>";
   const std::size_t begin = page.find(kBegin) + kBegin.size();
@@ -87,7 +87,7 @@ HttpAnswer file_answer(const WebFile& file, const HttpRequest& request) {
   return answer;
 }
 
-// The connection becomes a client of the stream, if that is what it asks for.
+// Makes the connection a client of the stream if the request is for a WebSocket.
 HttpAnswer stream_answer(const HttpRequest& request, std::shared_ptr<StreamClients> stream) {
   if (!request.asks_for_websocket) {
     HttpAnswer answer = text_answer(426, "this is a WebSocket\n");
@@ -170,7 +170,7 @@ HttpAnswer HttpService::admitted(const HttpRequest& request, std::uint64_t now_n
   return text_answer(404, "there is nothing at this path\n");
 }
 
-// Of the buses that are sampled: no other directory is touched for a client.
+// Only sampled buses are found, so that a client cannot make the server read other directories.
 const SampledBus* HttpService::find_bus(const std::string& bus) const {
   const auto found = std::ranges::find_if(snapshot_->buses, [&](const SampledBus& sampled) {
     return sampled.directory == bus || sampled.label == bus;
@@ -200,7 +200,7 @@ HttpAnswer HttpService::view(const HttpRequest& request) {
   if (bus == nullptr) return text_answer(404, kNoSuchBus);
   if (errc_of(bus->status) == Errc::kNotPermitted) return status_answer(403, bus->status);
   if (errc_of(bus->status) == Errc::kNoBus) return status_answer(404, bus->status);
-  if (!request.asks_for_websocket) {  // of a page that was refused, and asks why
+  if (!request.asks_for_websocket) {  // a page that was refused requests the reason
     const absl::Status room = views_.check_room(bus->directory, query->instrument);
     return room.ok() ? stream_answer(request, nullptr) : status_answer(503, room);
   }
@@ -250,7 +250,7 @@ HttpAnswer HttpService::login(const HttpRequest& request, std::uint64_t now_ns) 
   const bool is_secure = is_encrypted_ || absl::StartsWith(request.credentials.origin, "https://");
   HttpAnswer answer;
   answer.status = 204;
-  // Without a token to check, what the client sent is no cookie.
+  // Without a token to check, the client's text must not become a cookie.
   if (gate_.needs_token()) {
     answer.headers.emplace_back(
         "Set-Cookie", absl::StrCat(kTokenCookie, "=", token, "; HttpOnly; SameSite=Strict; Path=/",
@@ -275,7 +275,7 @@ HttpAnswer HttpService::metrics() const {
   HttpAnswer answer;
   answer.content_type = kExposition;
   if (snapshot_) answer.shared = std::shared_ptr<const std::string>(snapshot_, &snapshot_->metrics);
-  // A view of a bus that has no label in the rest has none here.
+  // A view is left out if its bus has no metrics.
   std::vector<ViewCounts> views;
   for (ViewCounts view : views_.counts()) {
     if (!snapshot_) break;

@@ -1,4 +1,4 @@
-// What the server answers, request by request, without a socket.
+// The server's answers to requests, without sockets.
 //
 // Thread safety: one thread, the server's.
 #pragma once
@@ -20,15 +20,15 @@
 
 namespace lapwing {
 
-// The age of a reading that is recent: this, or kReadyIntervals of them where that is longer.
+// A reading is recent up to this age, or up to kReadyIntervals intervals if that is longer.
 inline constexpr std::uint64_t kReadyNs = 3'000'000'000;
 inline constexpr std::uint64_t kReadyIntervals = 3;
 
-// Valid while the request's buffers are.
+// Valid as long as the request's buffers are.
 struct HttpRequest {
   absl::string_view method;
   absl::string_view target;
-  absl::string_view local_address;  // as of Gate::check_site
+  absl::string_view local_address;  // as in Gate::check_site
   Credentials credentials;
   absl::string_view if_none_match;
   absl::string_view body;
@@ -39,12 +39,12 @@ struct HttpAnswer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::vector<std::pair<std::string, std::string>> headers;
-  // The body: `shared`, which all clients have the same of, and then `own`.
+  // The body: `shared`, which is the same for all clients, and then `own`.
   std::shared_ptr<const std::string> shared;
   std::string own;
-  const char* route = "other";  // of the metrics
+  const char* route = "other";  // for the metrics
   bool shows_token = false;     // the request came with the token, or none is needed
-  // Not null: the connection becomes a WebSocket, and a client of this.
+  // If not null, the connection becomes a WebSocket and a client of this stream.
   std::shared_ptr<StreamClients> stream;
 
   std::size_t body_bytes() const { return (shared ? shared->size() : 0) + own.size(); }
@@ -52,15 +52,15 @@ struct HttpAnswer {
 
 class HttpService {
  public:
-  // `views` and `histories` outlive it. `interval_ns` is between two readings.
+  // `views` and `histories` must outlive it. `interval_ns` is the time between two readings.
   HttpService(GateOptions options, Views& views, const Histories& histories,
               const MetricsOptions& about, std::uint64_t interval_ns);
 
-  // Every client of /api/v1/stream gets it.
+  // Every client of /api/v1/stream receives it.
   void set_snapshot(std::shared_ptr<const Snapshot> snapshot);
 
   HttpAnswer answer(const HttpRequest& request, std::uint64_t now_ns);
-  // Of a request that could not be read: 400, 408, 413, 431, 503. `reason` is counted.
+  // The answer to a request that could not be read: 400, 408, 413, 431, 503. `reason` is counted.
   HttpAnswer refusal(unsigned status, const char* reason);
 
   HttpCounts& counts() { return counts_; }
@@ -78,14 +78,14 @@ class HttpService {
   Gate gate_;
   const bool is_encrypted_;
   const std::uint64_t recent_ns_;
-  std::string login_policy_;  // of the page that asks for the token: its script is allowed
+  std::string login_policy_;  // for the login page: allows its script
   std::shared_ptr<const Snapshot> snapshot_;
   HttpCounts counts_;
   const std::shared_ptr<StreamCounts> stream_counts_ = std::make_shared<StreamCounts>();
   const std::shared_ptr<StreamClients> stream_ = std::make_shared<StreamClients>(stream_counts_);
   Views& views_;
   const Histories& histories_;
-  const std::string version_json_;  // of the server: two keys of an object
+  const std::string version_json_;  // the server's version: two keys of an object
 };
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// What is answered, without a socket.
+// The server's answers, without a socket.
 #include "monitor/http/service.h"
 
 #include <algorithm>
@@ -286,7 +286,7 @@ TEST_CASE("A view is of a bus that was sampled and may be read; anything else is
   }
   CHECK(own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4").status == 503);
   CHECK(own.service.counts().rejected.at("views") == 1);
-  own.asks_for_websocket = false;  // as the page does to hear why
+  own.asks_for_websocket = false;  // like the page, to get the reason
   const HttpAnswer why = own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4");
   CHECK(why.status == 503);
   CHECK(why.own == "64 instruments of this bus are viewed already\n");

@@ -1,5 +1,4 @@
-// One reading of the machine, as it is handed to clients: made once, by the sampling thread, and
-// never changed.
+// One reading of the machine for clients: made once, by the sampling thread, and never changed.
 //
 // Thread safety: immutable.
 #pragma once
@@ -14,7 +13,7 @@ namespace lapwing {
 
 struct SampledBus {
   std::string directory;
-  std::string label;    // as of BusReading
+  std::string label;    // as in BusReading
   bool has_metrics;     // with that label
   absl::Status status;  // why its ring could not be read
 };
@@ -22,7 +21,7 @@ struct SampledBus {
 struct Snapshot {
   std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC, when the reading had ended
   std::string json = {};       // /api/v1/buses
-  std::string metrics = {};    // those of buses and of the sampling
+  std::string metrics = {};    // of the buses and of the sampling
   std::vector<SampledBus> buses = {};
   // Buses that were named and could not be sampled: "DIR: why".
   std::vector<std::string> not_sampled = {};

@@ -12,22 +12,23 @@
 
 namespace lapwing {
 
-using StreamMessage = std::shared_ptr<const std::string>;  // a JSON object with a key or more
+using StreamMessage = std::shared_ptr<const std::string>;  // a JSON object with at least one key
 
 class StreamClient {
  public:
   virtual ~StreamClient() = default;
-  // Sends it now or, where another one is under way, afterwards, unless a newer one comes first.
+  // Sends the message now. If another one is under way, sends it afterwards, unless a newer one
+  // replaces it first.
   virtual void offer(const StreamMessage& message) = 0;
   virtual void close() = 0;
 };
 
 class StreamClients {
  public:
-  // Several streams may count together.
+  // Several streams may share counts.
   explicit StreamClients(std::shared_ptr<StreamCounts> counts) : counts_(std::move(counts)) {}
 
-  // It gets the newest message at once.
+  // The client receives the newest message at once.
   void add(const std::shared_ptr<StreamClient>& client) {
     forget_the_gone();
     clients_.push_back(client);
@@ -43,7 +44,8 @@ class StreamClients {
   StreamCounts& counts() { return *counts_; }
 
  private:
-  // In add(), too: a view that sends nothing would else keep a place for each time a client came.
+  // Also called by add(): otherwise a view that sends nothing would keep an entry for each past
+  // client.
   void forget_the_gone() {
     std::erase_if(clients_, [](const auto& client) { return client.expired(); });
   }

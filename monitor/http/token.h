@@ -1,4 +1,4 @@
-// The secret that a client of the server shows.
+// The secret that a client presents to the server.
 //
 // Thread safety: free functions.
 #pragma once
@@ -17,13 +17,13 @@ inline constexpr std::size_t kTokenCharsMax = 512;
 // 256 random bits, as 64 hexadecimal digits. Errors: kSystem.
 absl::StatusOr<std::string> make_token();
 
-// The only line of a file that belongs to this user and that nobody else may read or write.
-// Errors: kNotPermitted (others may read it, or it is another user's), kNotALapwingFile (no plain
-// file), kInvalidArgument (too short, too long, or with characters that no header may have),
-// kNotFound, kSystem.
+// The only line of a file that belongs to this user and that no other user may read or write.
+// Errors: kNotPermitted (other users may read it, or it belongs to one), kNotALapwingFile (not a
+// regular file), kInvalidArgument (too short, too long, or with characters that a header cannot
+// contain), kNotFound, kSystem.
 absl::StatusOr<std::string> read_token(const std::string& path);
 
-// Takes as long wherever the two differ; their lengths are no secret.
+// Takes the same time wherever the two differ. Their lengths are not secret.
 bool tokens_are_equal(absl::string_view a, absl::string_view b);
 
 }  // namespace lapwing

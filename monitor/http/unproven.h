@@ -29,7 +29,7 @@ class UnprovenConnection {
   UnprovenConnection(const UnprovenConnection&) = delete;
   UnprovenConnection& operator=(const UnprovenConnection&) = delete;
 
-  // It has shown the token, or ends.
+  // The connection has sent the token, or ends.
   void leave() {
     if (list_ == nullptr) return;
     list_->connections_.erase(place_);
@@ -38,7 +38,7 @@ class UnprovenConnection {
 
  protected:
   virtual ~UnprovenConnection() { leave(); }
-  // Ends what is under way.
+  // Ends the operations under way.
   virtual void close_now() = 0;
 
  private:

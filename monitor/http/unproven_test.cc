@@ -20,7 +20,7 @@ TEST_CASE("The oldest connection without a token is closed, each once") {
   Connection first(list);
   Connection second(list);
   Connection third(list);
-  second.leave();  // it has shown its token
+  second.leave();  // it has sent its token
   CHECK(list.close_oldest());
   CHECK(first.is_closed);
   CHECK_FALSE(third.is_closed);

@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// Nothing where a % has no two digits behind it, and for a 0, which no name has.
+// nullopt if a % is not followed by two digits, or for a 0 byte, which no name contains.
 std::optional<std::string> decode(absl::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {

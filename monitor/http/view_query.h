@@ -1,4 +1,4 @@
-// What a request for a view asks for.
+// The query of a request for a view.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -18,8 +18,8 @@ struct ViewQuery {
   std::string instrument;  // empty: none was named
 };
 
-// Of a target, "/api/v1/view?bus=es&instrument=ESH4", in the encoding of forms.
-// Errors: kInvalidArgument.
+// Parses a target such as "/api/v1/view?bus=es&instrument=ESH4", in the encoding of forms. Errors:
+// kInvalidArgument.
 absl::StatusOr<ViewQuery> parse_view_query(absl::string_view target);
 
 }  // namespace lapwing

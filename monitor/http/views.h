@@ -1,10 +1,11 @@
-// The buses that are viewed now: each one's thread, which begins with its first client and ends some
-// time after its last, and the stream of each of its instruments.
+// The buses that are viewed now. Each bus has a thread, which starts with its first client and ends
+// some time after its last, and a stream for each of its instruments.
 //
-// A stream belongs to its clients: as long as somebody besides this object holds it, it gets its
-// messages. A view whose file system hangs never says that it has ended; it takes no other's place.
+// A stream belongs to its clients: it receives messages as long as another object holds it. A view
+// whose file system hangs never reports its end, but it does not use up the slot of another view.
 //
-// Thread safety: the server's I/O thread; close() and the destructor may run where that has ended.
+// Thread safety: the server's I/O thread. After that has ended, another thread may call close() and
+// the destructor.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,9 @@
 namespace lapwing {
 
 inline constexpr std::size_t kViewsMax = 16;                    // buses at once
-inline constexpr std::size_t kViewsEndingMax = 16;              // that do not end …
-inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … in that time
-inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // without a client
+inline constexpr std::size_t kViewsEndingMax = 16;              // views that have not ended …
+inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … in this time
+inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // then a view without clients ends
 
 struct ViewsOptions {
   std::string version;
@@ -37,7 +38,7 @@ struct ViewsOptions {
 
 class Views {
  public:
-  // Runs what it is given in the I/O thread, later. Called by the views' threads.
+  // Runs the function later, in the I/O thread. Called by the threads of the views.
   using Post = std::function<void(std::function<void()>)>;
 
   Views(ViewsOptions options, Post post)
@@ -48,11 +49,11 @@ class Views {
   Views& operator=(const Views&) = delete;
   ~Views() { close(); }
 
-  // The stream of that instrument, as BusView::want() knows it. Where there are too many views, the
-  // one that has been without clients for longest gives way. Errors: kLimit, kSystem.
+  // The stream of that instrument, in the form of BusView::want(). If there are too many views, the
+  // one that has been without clients for longest is ended. Errors: kLimit, kSystem.
   absl::StatusOr<std::shared_ptr<StreamClients>> open(const std::string& directory,
                                                       const std::string& instrument);
-  // Whether open() would find a place. Errors: kLimit.
+  // Whether open() would find a free slot. Errors: kLimit.
   absl::Status check_room(const std::string& directory, const std::string& instrument) const;
   std::vector<ViewCounts> counts() const;
   // Ends all threads, and waits for them.
@@ -77,7 +78,7 @@ class Views {
 
   absl::StatusOr<Viewed*> start(const std::string& directory);
   void take(std::uint64_t id, const ViewUpdate& update);
-  // Lets go of the streams that nobody holds.
+  // Releases the streams that no client holds.
   static void settle(Viewed& viewed);
   void make_room();
   void end(ViewMap::iterator view);
@@ -86,7 +87,7 @@ class Views {
   const Post post_;
   const std::shared_ptr<MemoryBudget> budget_;
   ViewMap views_;
-  std::map<std::uint64_t, Ending> ending_;  // until they say that they have
+  std::map<std::uint64_t, Ending> ending_;  // until they report their end
   std::uint64_t last_id_ = 0;
 };
 

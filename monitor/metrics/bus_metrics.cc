@@ -15,12 +15,13 @@ namespace {
 
 constexpr char kOther[] = "other";
 
-// The same name again gets #2, #3 and so on. Names beyond kNamesMax are `other`.
+// Makes names unique: a repeated name gets #2, #3 and so on. Names beyond kNamesMax are merged into
+// `other`.
 class Names {
  public:
   std::string name(const std::string& wanted) {
     if (taken_.size() >= kNamesMax) return kOther;
-    // Names that differ as bytes may be printed alike.
+    // Names of different bytes may be printed alike.
     const std::string first = printable(wanted);
     return free_name(first == kOther ? absl::StrCat(first, "#1") : first, taken_);
   }
@@ -48,7 +49,8 @@ void add_clients(Exposition& exposition, const std::string& bus, const Publisher
   }
 }
 
-// Adds a subscriber beyond kNamesMax to the others: the sum of counts, and the worst of other values.
+// Merges a subscriber beyond kNamesMax into the others: the sum of counts, and the worst of other
+// values.
 void add_to_others(SubscriberStatus& others, const SubscriberStatus& one) {
   others.position = std::min(others.position, one.position);
   others.records += one.records;
@@ -193,7 +195,7 @@ std::string bus_metrics_text(const MachineReading& reading,
   for (const BusReading& bus : reading.buses) {
     if (!bus.is_closed()) add_bus(exposition, bus, options);
   }
-  // Attached and missing subscribers have their series already.
+  // Attached and missing subscribers already have series.
   for (const ExpectedReading& one : check_expected(reading, options.expected)) {
     if (one.state == ExpectedState::kAttached || one.state == ExpectedState::kMissing) continue;
     add_up(exposition, {one.expected.bus, one.expected.name}, false);

@@ -1,4 +1,4 @@
-// A reading of the machine as metrics; docs/reference/metrics.md lists them.
+// A reading of the machine as metrics. docs/reference/metrics.md lists them.
 //
 // Thread safety: values and a free function.
 #pragma once
@@ -18,7 +18,8 @@
 
 namespace lapwing {
 
-// Names of the subscribers of a bus, and of all channels. The others are merged into `other`.
+// The maximum number of names for the subscribers of a bus, and for all channels. All others are
+// merged into `other`.
 inline constexpr std::size_t kNamesMax = 256;
 
 struct MetricsOptions {
@@ -27,7 +28,7 @@ struct MetricsOptions {
   std::vector<ExpectedSubscriber> expected;
 };
 
-// What a monitor counts of its own work.
+// The counters of a monitor about its own work.
 struct MonitorCounts {
   Durations samples;
   std::map<std::string, std::uint64_t> errors;  // by reason

@@ -1,4 +1,4 @@
-// Readings as metrics: names, labels, what is left out.
+// Readings as metrics: names, labels, and series that are left out.
 #include "monitor/metrics/bus_metrics.h"
 
 #include <catch2/catch.hpp>

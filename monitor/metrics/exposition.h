@@ -1,8 +1,8 @@
-// Every metric of `lapwing serve`, in one table: name, type, labels, help, unit, and how its value is
-// read.
+// Every metric of `lapwing serve`, in one table: name, type, labels, help, unit, and how its value
+// is read.
 //
-// deploy/monitoring/metrics.txt and docs/how-to/monitor.md list the same metrics. A test compares both
-// with the table.
+// deploy/monitoring/metrics.txt and docs/how-to/monitor.md list the same metrics. A test compares
+// both with the table.
 //
 // Thread safety: values and free functions.
 #pragma once
@@ -52,7 +52,7 @@ inline constexpr Scope kErrors{"reason"};
 inline constexpr Scope kProcess{"-"};
 }  // namespace scope
 
-// What the two processes of one direction of a channel have counted, or those of several channels.
+// Counts of the two processes of one direction of a channel, or of several channels.
 struct ChannelSums {
   MessageCount sent;
   MessageCount in_flight;
@@ -61,7 +61,7 @@ struct ChannelSums {
   bool stopped = false;
 };
 
-// Of this process; what cannot be read is 0.
+// Counts of this process; 0 if a value cannot be read.
 struct ProcessCounts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -70,7 +70,7 @@ struct ProcessCounts {
   double start_seconds = 0;  // since 1970
 };
 
-// What the values of a scope are read from.
+// The sources of the values of a scope.
 struct MetricSource {
   const BusReading* bus = nullptr;
   const SubscriberStatus* subscriber = nullptr;
@@ -104,15 +104,15 @@ class Exposition {
  public:
   Exposition();
 
-  // Adds a series of each metric of that scope that the source has. The values of the labels may be
-  // anything: they are made printable.
+  // Adds a series of each metric of that scope that the source has. Label values may be any text:
+  // they are made printable.
   void add(const Scope& scope, const std::vector<std::string>& values, const MetricSource& source);
 
   // The text format, version 0.0.4. Nothing can be added after this.
   std::string take_text();
 
  private:
-  std::vector<prometheus::MetricFamily> families_;  // of each metric of the table
+  std::vector<prometheus::MetricFamily> families_;  // one for each metric of the table
 };
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// What the server counts of itself and of its process, as metrics.
+// Metrics of the server and of its process.
 //
 // Thread safety: a free function.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace lapwing {
 
-// `stream`: of /api/v1/stream. `views`: `bus` is the label here. Reads /proc/self, too.
+// `stream` is that of /api/v1/stream. `bus` of a view is a label here. Also reads /proc/self.
 std::string http_metrics_text(const HttpCounts& counts, const StreamCounts& stream,
                               const std::vector<ViewCounts>& views);
 

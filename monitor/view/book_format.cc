@@ -49,7 +49,7 @@ std::string time_of(const OrderBook& book) {
   return "-";
 }
 
-// Wide enough for both: 128 bits would be more than there are prices.
+// A spread beyond 64 bits is shown as "-". Real prices have none.
 std::string spread_text(const OrderBook& book, int decimals) {
   const PriceLevel* const bid = book.best(dbn::Side::kBid);
   const PriceLevel* const ask = book.best(dbn::Side::kAsk);
@@ -69,8 +69,8 @@ std::string stale_text(const OrderBook& book) {
   const Sequence lost = book.lost_through();
   if (lost == kNoSequence)
     return absl::StrCat("STALE: the feed marked it as possibly wrong", kUntil);
-  // A book that is known since the loss may have been doubted by the feed alone: its entry does not
-  // say which it was.
+  // If the book is known since the loss, the feed may have marked it without a loss. Its entry does
+  // not show which of the two it was.
   const bool known_since = book.state()->place > lost;
   return absl::StrCat("STALE since record ", lost, " was lost",
                       known_since ? ", or since the feed marked it as possibly wrong" : "", kUntil);
@@ -130,7 +130,7 @@ std::string digest_text(const OrderBook& book) {
   return absl::StrFormat("%016x", book.digest());
 }
 
-// Empty for null, otherwise as JSON has it.
+// Empty for null, otherwise as in JSON.
 std::string cell_of(const nlohmann::ordered_json& value) {
   if (value.is_null()) return "";
   return value.is_string() ? csv_cell(value.get<std::string>()) : value.dump();
@@ -230,11 +230,12 @@ nlohmann::ordered_json BookFormat::object(const OrderBook& book, Sequence sequen
 
 std::string BookFormat::json(const OrderBook& book, Sequence sequence, std::size_t depth,
                              bool with_digest) {
-  // A symbol is whatever bytes the feed's metadata has.
+  // A symbol may contain any bytes of the feed's metadata.
   return json_text(object(book, sequence, depth, with_digest));
 }
 
-// The keys of about(), with another name for the one that is a level's, too; then the level.
+// The keys of about(), with another name for the key that a level also has; then those of the
+// level.
 std::string BookFormat::csv_header(bool with_digest) {
   return absl::StrCat(
       "seq,publisher_id,instrument_id,symbol,last_seq,ts_event,ts_recv,settled,stale,lost_through,"

@@ -1,8 +1,8 @@
-// How an order book looks: as a trader reads it, as a line of a list, as JSON, as rows of CSV.
+// Formats an order book as text for traders, as a line of a list, as JSON, or as rows of CSV.
 //
-// Prices are text in as few decimals as show every price of the book so far exactly; in JSON and
-// CSV they are integers in units of 1e-9, as everywhere. A value that the bus's records have has the
-// name that their description gives it.
+// As text, prices have the fewest decimals that show every price of the book so far exactly. In
+// JSON and CSV they are integers in units of 1e-9, as everywhere. A value from the bus's records
+// has the name that it has in their description.
 //
 // Thread safety: one thread.
 #pragma once
@@ -22,34 +22,34 @@ namespace lapwing {
 
 class BookFormat {
  public:
-  // Symbols come from the metadata of that session of `bus`; zero: of its newest session.
+  // Symbols are taken from the metadata of that session of `bus`; zero: of its newest session.
   explicit BookFormat(std::string bus, const Id128& session_id = {})
       : bus_(std::move(bus)), session_id_(session_id) {}
 
-  // Lines, each with its end. `sequence` is the last record of the bus that is in the book, `depth`
-  // how many levels of each side, 0 for all.
+  // Several lines, each with its line end. `sequence` is the last record of the bus that is in the
+  // book. `depth` is the number of levels of each side, 0 for all.
   std::string text(const OrderBook& book, Sequence sequence, std::size_t depth);
   // The heading of a list, and one line of it.
   static std::string list_heading(Sequence sequence, std::size_t books);
   std::string list_line(const OrderBook& book);
-  // One object, and the same without a line's end. `with_digest` costs a sort of the orders.
+  // One object, and the same as text without a line end. `with_digest` costs a sort of the orders.
   nlohmann::ordered_json object(const OrderBook& book, Sequence sequence, std::size_t depth,
                                 bool with_digest);
   std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
-  // The same as rows, each with its end: one for each level, first the bids, of each side the best
-  // first; for a book without levels one that is empty there.
+  // The same as rows, each with its line end. Each level has a row: the bids first, and on each
+  // side the best level first. A book without levels has one row, in which these cells are empty.
   static std::string csv_header(bool with_digest);
   std::string csv(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 
-  // The instrument's at the book's newest record; empty: it has none.
+  // The symbol of the instrument at the book's newest record; empty: it has none.
   std::string symbol(const OrderBook& book);
   const Symbols& symbols();
 
  private:
-  // What JSON says besides the levels, in its order.
+  // The keys of the JSON object without its levels, in its order.
   nlohmann::ordered_json about(const OrderBook& book, Sequence sequence);
   std::string name(const OrderBook& book);
-  // Digits behind the point.
+  // Digits after the decimal point.
   int decimals(const OrderBook& book);
 
   std::string bus_;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
-// kNoSequence: it has no ring now, or no record yet.
+// kNoSequence: the bus has no ring now, or no record yet.
 Sequence head_of(const std::string& directory) {
   const absl::StatusOr<RingStatus> ring = read_ring_status(directory);
   return ring.ok() ? ring->head : kNoSequence;
@@ -98,13 +98,13 @@ void BusView::run() {
   sink_({.is_last = true});
 }
 
-// Until it is stopped, or the bus is another one, or to the end, which has a reason.
+// Follows the bus until it is stopped, is another one, or ends with an error.
 absl::Status BusView::follow() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return source.status();
   source_.emplace(*std::move(source));
   while (!stop_.is_set() && !is_another_) {
-    // Once it is due, the rest of what belongs together is waited for.
+    // Once a message is due, waits for the rest of the records that belong together.
     const std::uint64_t until_ns =
         monotonic_ns() < due_ns_ ? due_ns_ : after_ns(due_ns_, kViewIntervalNs);
     const Result<Batch> batch = source_->read(rows_wanted(), Deadline::at_monotonic_ns(until_ns));
@@ -114,8 +114,8 @@ absl::Status BusView::follow() {
   return absl::OkStatus();
 }
 
-// How a bus is followed, and what is shown of it, depends on its records and its journal: where the
-// next publisher has others, it is opened again.
+// How a bus is followed and shown depends on its records and its journal. If the next publisher has
+// others, the bus is opened again.
 bool BusView::is_another_bus() const {
   const absl::StatusOr<BusDescription> now = read_bus_description(options_.directory);
   if (!now.ok()) return false;
@@ -142,9 +142,9 @@ absl::StatusOr<RecordSource> BusView::open() {
   SubscriberOptions options;
   options.directory = options_.directory;
   options.name = "serve";
-  options.observes = true;  // what a page missed is no alert
+  options.observes = true;  // a page that misses records is not a problem
   options.reattach = std::chrono::nanoseconds::max();
-  // So that it is said when the ring was reached again.
+  // With this, kLive is posted when the ring was reached again.
   options.behind_records = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(bus_.capacity / 2, 1, std::numeric_limits<std::uint32_t>::max()));
   options.on_gap = !has_journal ? OnGap::kSkip : has_books ? OnGap::kSnapshot : OnGap::kFill;
@@ -156,7 +156,7 @@ absl::StatusOr<RecordSource> BusView::open() {
   } else if (!has_journal) {
     options.start = Start::oldest();
   } else if (const Sequence head = head_of(options_.directory); head != kNoSequence) {
-    options.start = Start::sequence(head);  // so that it is shown before the next one comes
+    options.start = Start::sequence(head);  // shows the newest record before the next one arrives
   }
   on_gap_ = options.on_gap;
   if (has_books || has_quotes) {
@@ -178,7 +178,8 @@ absl::StatusOr<RecordSource> BusView::open() {
   return RecordSource(*std::move(reader));
 }
 
-// What is published belongs together: once it is due, record by record until it does.
+// A message shows records that belong together: once it is due, records are read one by one until
+// they are complete.
 std::size_t BusView::rows_wanted() const {
   return monotonic_ns() < due_ns_ || content_->is_settled() ? kAllRows : 1;
 }
@@ -222,7 +223,7 @@ void BusView::take_event(const Event& event) {
   is_another_ = is_another_bus();
 }
 
-// `conflated`, which is each client's own, goes before it.
+// `conflated`, which is different for each client, is inserted before it.
 std::string BusView::message(const std::string& instrument) {
   nlohmann::ordered_json message = {{"version", options_.version},
                                     {"revision", options_.revision},

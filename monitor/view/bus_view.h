@@ -1,8 +1,8 @@
-// One bus, viewed: a thread that follows it as a subscriber and makes, every interval, a finished
-// message for each instrument that somebody wants to see. docs/reference/http-api.md lists its keys.
+// A view of one bus: a thread that follows it as a subscriber and makes, every interval, a complete
+// message for each wanted instrument. docs/reference/http-api.md lists its keys.
 //
-// Nothing but this thread touches the bus: whatever its owner does, others do not wait. What cannot
-// be followed is tried again every kViewRetryNs.
+// Only this thread reads the bus, so whatever the owner of the bus does, others do not wait. A bus
+// that cannot be followed is tried again every kViewRetryNs.
 //
 // Thread safety: one thread, the owner's. `sink` runs in the view's thread.
 #pragma once
@@ -37,7 +37,8 @@ namespace lapwing {
 inline constexpr std::uint64_t kViewIntervalNs = 250'000'000;
 inline constexpr std::uint64_t kViewSilenceNsMax = 1'000'000'000;  // between two messages
 inline constexpr std::uint64_t kViewRetryNs = 10'000'000'000;
-// A view that a limit ended would read everything again, only to end there: its pause doubles.
+// A view that ended at a limit would read everything again, only to end there again. So its pause
+// doubles.
 inline constexpr std::uint64_t kViewRetryNsMax = 600'000'000'000;
 inline constexpr std::size_t kViewedInstrumentsMax = 64;
 
@@ -49,7 +50,7 @@ struct BusViewOptions {
 };
 
 struct ViewUpdate {
-  // Of each wanted instrument of which there is something new: what was asked for, and the message.
+  // For each wanted instrument with something new: the text that requested it, and the message.
   std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> messages = {};
   std::uint64_t behind = 0;  // records
   bool is_last = false;      // the thread ends now
@@ -66,12 +67,12 @@ class BusView {
   BusView& operator=(const BusView&) = delete;
   ~BusView();  // waits for the thread's end
 
-  // A symbol, a number as id:N, or empty for the instrument with most records. False if the limit
-  // of instruments is reached.
+  // `instrument`: a symbol, a number as id:N, or empty for the instrument with the most records.
+  // Returns false if the limit of instruments is reached.
   bool want(const std::string& instrument);
-  bool has_room_for(const std::string& instrument) const;  // whether want() would be true
+  bool has_room_for(const std::string& instrument) const;  // whether want() would return true
   void forget(const std::string& instrument);
-  // Asks the thread to end; its last update says that it does.
+  // Requests the end of the thread. Its last update reports that it ends.
   void stop();
 
  private:
@@ -93,13 +94,13 @@ class BusView {
   const Sink sink_;
   const StopEvent stop_;
   mutable std::mutex mutex_;
-  std::set<std::string> wanted_;  // under mutex_
+  std::set<std::string> wanted_;  // protected by mutex_
 
-  // The thread's.
-  bool uses_ring_alone_ = false;   // the journal that bus.json names is not there
+  // Used only by the thread.
+  bool uses_ring_alone_ = false;   // the journal that bus.json names does not exist
   bool was_live_ = false;          // since it was opened
-  bool is_another_ = false;        // the bus is no longer what it was opened as
-  std::uint64_t lost_before_ = 0;  // by the subscribers before this one
+  bool is_another_ = false;        // the bus is no longer the one that was opened
+  std::uint64_t lost_before_ = 0;  // of earlier subscribers
   BusDescription bus_;             // as it was opened
   std::string schema_;
   OnGap on_gap_ = OnGap::kFill;

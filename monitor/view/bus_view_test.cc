@@ -28,7 +28,8 @@ namespace {
 
 using ViewJson = nlohmann::ordered_json;
 
-// Every third record is a trade, the others add orders; of three there is one for instrument 8.
+// Every third record is a trade, and the others add orders. One record of three is for instrument
+// 8.
 dbn::MboMsg book_record(Sequence n) {
   const bool is_bid = n % 2 == 0;
   const auto price = static_cast<std::int64_t>(n % 40) * dbn::kPriceScale;
@@ -52,7 +53,7 @@ class BookBus : public TestBus {
     if (!symbols.empty()) write_symbols(*this, std::move(symbols));
     start();
   }
-  // What a view is to show of that instrument after that record.
+  // The book that a view must show for that instrument after that record.
   ViewJson book_at(Sequence last, std::uint32_t instrument) const {
     OrderBooks books;
     for (Sequence n = 1; n <= last; ++n) {
@@ -65,7 +66,7 @@ class BookBus : public TestBus {
   }
 };
 
-// A view, and the messages that it made last.
+// A view, and the last messages that it made.
 class Screen {
  public:
   explicit Screen(TestBus& bus) : bus_(bus) {
@@ -79,7 +80,7 @@ class Screen {
 
   BusView& view() { return *view_; }
 
-  // Serves the bus until such a message has come.
+  // Serves the bus until a message matches.
   ViewJson until(const std::function<bool(const ViewJson&)>& is_it,
                  const std::string& instrument = "") {
     const std::uint64_t deadline_ns = far_deadline();
@@ -163,7 +164,7 @@ TEST_CASE("A message says where the view is, and has all instruments and the las
   CHECK(first["ask"] == message["book"]["asks"][0]["price"]);
   CHECK(first["stale"] == false);
   REQUIRE(message["trades"].size() == kViewTrades);
-  const ViewJson& trade = message["trades"].back();  // 498 is one of instrument 7, 501 is not there
+  const ViewJson& trade = message["trades"].back();  // 498 is one of instrument 7; there is no 501
   CHECK(trade == ViewJson({{"sequence", 498},
                            {"instrument_id", kTestInstrument},
                            {"time_ns", "498"},
@@ -210,7 +211,7 @@ TEST_CASE("A loss makes the book stale, and the message says so") {
   bus.publish(100);
   Screen screen(bus);
   CHECK(screen.until_sequence(100)["book"]["stale"] == false);
-  // More than the ring at once: the view's thread cannot have taken all of it.
+  // More than the ring holds at once: the view's thread cannot have taken all of it.
   ViewJson message;
   do {
     bus.publish(100 * TestBus::kCapacity);
@@ -340,7 +341,7 @@ TEST_CASE("A bus that was closed is shown as it was, and waited for") {
 }
 
 TEST_CASE("What cannot be followed has ended, and why") {
-  TestBus bus;  // nothing is there yet
+  TestBus bus;  // nothing exists yet
   Screen screen(bus);
   const ViewJson message = screen.until_state("ended");
   CHECK(message["why"].get<std::string>().find(bus.directory()) != std::string::npos);

@@ -1,7 +1,7 @@
-// The memory that the books of all views of a process may take together, about: each view says what
-// its own take, and is refused what goes beyond.
+// The approximate memory that the books of all views of a process may use together. Each view
+// declares what its own books use, and is refused an amount that exceeds the budget.
 //
-// Thread safety: all threads.
+// Thread safety: any thread.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t most) : most_(most) {}
 
-  // What one view takes; given back with it. Thread safety: one thread.
+  // The memory of one view; its destructor returns it. Thread safety: one thread.
   class Share {
    public:
     explicit Share(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {}
@@ -26,7 +26,8 @@ class MemoryBudget {
     Share& operator=(const Share&) = delete;
     ~Share() { budget_->replace(bytes_, 0); }
 
-    // It takes so much now. False: there is not so much left; it counts what it did before.
+    // Sets the bytes in use. Returns false if the budget does not allow it; the share then keeps
+    // its previous amount.
     bool set(std::uint64_t bytes) {
       if (!budget_->replace(bytes_, bytes)) return false;
       bytes_ = bytes;

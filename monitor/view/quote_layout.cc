@@ -21,7 +21,7 @@ QuoteSide side_at(std::span<const std::byte> record, const Field* price, const F
 
 }  // namespace
 
-// A vector's elements stay where they are when it is moved, so the fields' addresses stay valid.
+// Moving a vector does not move its elements, so the fields' addresses stay valid.
 std::optional<QuoteLayout> QuoteLayout::of(const Schema& schema) {
   QuoteLayout layout(schema);
   const auto find = [&](const char* name, FieldType type) -> const Field* {
@@ -69,7 +69,7 @@ QuoteSide QuoteLayout::ask(std::span<const std::byte> record) const {
   return side_at(record, ask_price_, ask_size_);
 }
 
-// Records without an action, as of DBN's bbo schemas, repeat the last trade.
+// Records without an action, such as those of DBN's bbo schemas, repeat the last trade.
 std::optional<QuoteSide> QuoteLayout::trade(std::span<const std::byte> record) const {
   if (price_ == nullptr) return std::nullopt;
   if (action_ != nullptr && value_at<dbn::Action>(record, action_) != dbn::Action::kTrade) {

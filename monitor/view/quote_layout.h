@@ -1,4 +1,5 @@
-// Where a record has a quote: best bid and ask, and a trade. By the names of DBN's fields.
+// The fields of a record that are a quote (best bid and ask) or a trade, by the names of DBN's
+// fields.
 //
 // Thread safety: immutable.
 #pragma once
@@ -26,7 +27,7 @@ class QuoteLayout {
   std::uint32_t instrument_id(std::span<const std::byte> record) const;
   std::uint16_t publisher_id(std::span<const std::byte> record) const;
   std::uint64_t time_ns(std::span<const std::byte> record) const;  // to look up the symbol
-  QuoteSide bid(std::span<const std::byte> record) const;          // has_quotes()
+  QuoteSide bid(std::span<const std::byte> record) const;          // requires has_quotes()
   QuoteSide ask(std::span<const std::byte> record) const;
   // nullopt: the record is not of a trade.
   std::optional<QuoteSide> trade(std::span<const std::byte> record) const;
@@ -35,7 +36,7 @@ class QuoteLayout {
  private:
   explicit QuoteLayout(Schema schema) : schema_(std::move(schema)) {}
 
-  Schema schema_;  // the fields below are its
+  Schema schema_;  // owns the fields below
   const Field* instrument_id_ = nullptr;
   const Field* publisher_id_ = nullptr;
   const Field* time_ = nullptr;

@@ -80,7 +80,7 @@ TEST_CASE("Only a record whose action is a trade has one") {
   CHECK(layout.trade(bytes_of(record))->price == 5);
   CHECK(layout.trade(bytes_of(record))->size == 6);
   CHECK(layout.trade_side(bytes_of(record)) == 'B');
-  record.side = static_cast<dbn::Side>(0x1b);  // what no page can show
+  record.side = static_cast<dbn::Side>(0x1b);  // a side that no page can show
   CHECK(layout.trade_side(bytes_of(record)) == 'N');
   record.price = dbn::kUndefPrice;
   CHECK_FALSE(layout.trade(bytes_of(record)).has_value());
@@ -109,7 +109,7 @@ TEST_CASE("Fields of these names and other types make no quote") {
   CHECK_FALSE(with_type("publisher_id", FieldType::kInt16).has_value());
   for (const std::string_view name : {"bid_px_00", "ask_px_00"}) {
     const auto layout = with_type(name, FieldType::kFloat64);
-    REQUIRE(layout.has_value());  // trades are left
+    REQUIRE(layout.has_value());  // it still has trades
     CHECK_FALSE(layout->has_quotes());
   }
   const auto no_trades = with_type("price", FieldType::kFloat64);

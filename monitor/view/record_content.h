@@ -1,5 +1,5 @@
-// What a view of records without a book and one of quotes have in common: which session the records
-// are of, and how far the view is.
+// The common part of the view of records without a book and the view of quotes: the session of the
+// records, and the position of the view.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -21,11 +21,11 @@ class RecordContent : public ViewContent {
   bool is_settled() const final { return true; }
   Sequence sequence() const final { return sequence_; }
 
-  // The keys of a message that are of books, all without one.
+  // Adds the keys of a message that are about books, without any book.
   static void add_no_book(nlohmann::ordered_json& message);
 
  protected:
-  // `sequence` is kNoSequence for a record of a state that does not say.
+  // `sequence` is kNoSequence for a record of a state that does not contain it.
   virtual absl::Status put(Sequence sequence, std::span<const std::byte> record) = 0;
   virtual void forget_records() = 0;
   // Records of this session follow. Those before it stay unless forget_records() was called.

@@ -54,7 +54,7 @@ TEST_CASE("A float that is not finite is nan, inf or -inf in text and CSV, and n
   CHECK(show(inf, -narrow_inf).json == null);
   CHECK(show(-inf, narrow_inf).text == "wide=-inf narrow=inf count=7");
   CHECK(show(-inf, narrow_inf).csv == "1,-inf,inf,7");
-  for (const double sign : {1.0, -1.0}) {  // which a NaN has, and which means nothing
+  for (const double sign : {1.0, -1.0}) {  // the sign of a NaN has no meaning
     const Shown shown =
         show(std::copysign(nan, sign), std::copysign(narrow_nan, static_cast<float>(sign)));
     CHECK(shown.text == "wide=nan narrow=nan count=7");

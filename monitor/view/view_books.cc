@@ -13,8 +13,8 @@
 namespace lapwing {
 namespace {
 
-// Another instrument is shown for the busiest where it has so many times its records: of two that
-// are as busy one stays.
+// Another instrument replaces the busiest one if it has this many times its records. If two are
+// equally busy, the shown one stays.
 constexpr std::uint64_t kClearlyBusier = 2;
 constexpr std::uint64_t kCheckEvery = 65'536;  // records
 
@@ -31,7 +31,7 @@ nlohmann::ordered_json best_price(const OrderBook& book, dbn::Side side) {
   return or_null(level == nullptr ? dbn::kUndefPrice : level->price, dbn::kUndefPrice);
 }
 
-// What is no side is none.
+// An unknown side is shown as none.
 const char* side_letter(dbn::Side side) {
   return side == dbn::Side::kAsk ? "A" : side == dbn::Side::kBid ? "B" : "N";
 }
@@ -115,7 +115,7 @@ const OrderBook* ViewBooks::busiest() {
   return most;
 }
 
-// Of several publishers the one with most records of it.
+// If several publishers have the instrument, the one with the most records of it.
 const OrderBook* ViewBooks::find(const std::string& instrument) {
   if (books_.loading()) return nullptr;
   if (instrument.empty()) return busiest();
@@ -130,7 +130,7 @@ const OrderBook* ViewBooks::find(const std::string& instrument) {
   return most;
 }
 
-// A state that is being loaded is half of one.
+// A state that is being loaded is incomplete, so it is not shown.
 void ViewBooks::prepare() {
   shown_.clear();
   if (!books_.loading()) shown_ = books_.books();

@@ -1,5 +1,5 @@
-// What a view has made of the records of a bus: the part of its messages that depends on what the
-// records are.
+// The content that a view makes of a bus's records: the part of its messages that depends on the
+// kind of the records.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -21,23 +21,23 @@ class ViewContent {
  public:
   virtual ~ViewContent() = default;
 
-  // An entry of a state, or records laid end to end. Errors: kRecordSize; kLimit, where it would
-  // take more memory than a view may.
+  // Takes an entry of a state, or records laid end to end. Errors: kRecordSize; kLimit if it would
+  // use more memory than a view may.
   virtual absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) = 0;
   virtual absl::Status take_records(Sequence first, std::span<const std::byte> rows,
                                     std::size_t record_bytes) = 0;
-  // `is_skipped`: of a gap, whose records do not come.
+  // `is_skipped`: the event is a gap whose records are not delivered.
   virtual void take_event(const Event& event, bool is_skipped) = 0;
 
-  // False while it would show half of what belongs together.
+  // False while some of the records that belong together are not taken.
   virtual bool is_settled() const = 0;
   // The last record that it shows; kNoSequence: none yet.
   virtual Sequence sequence() const = 0;
 
-  // Before the messages of one moment.
+  // Called before the messages of one moment.
   virtual void prepare() {}
-  // The keys `instruments`, `instruments_total`, `book`, `trades`, `records` and `quotes`. `instrument` is
-  // what was asked for; empty: the one with most records.
+  // Adds the keys `instruments`, `instruments_total`, `book`, `trades`, `records` and `quotes`.
+  // `instrument` is the requested one; empty: the one with the most records.
   virtual void add_to(nlohmann::ordered_json& message, const std::string& instrument) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where a view is in its bus: what its messages say besides the records.
+// The position of a view in its bus: the keys of its messages other than the records.
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,7 +19,7 @@ struct ViewPlace {
   std::uint64_t lost = 0;
 
   std::uint64_t behind() const { return head > sequence ? head - sequence : 0; }
-  // `is_skipped`: of a gap, whose records do not come.
+  // `is_skipped`: the event is a gap whose records are not delivered.
   void take(const Event& event, bool is_skipped);
 
   friend bool operator==(const ViewPlace&, const ViewPlace&) = default;

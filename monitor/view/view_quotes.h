@@ -1,5 +1,5 @@
-// What a view shows of a bus of quotes or trades: the newest record of each instrument of each
-// publisher, and its last trade.
+// The view of a bus of quotes or trades: the newest record of each instrument of each publisher,
+// and its last trade.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -18,11 +18,11 @@
 namespace lapwing {
 
 inline constexpr std::size_t kViewQuotesMax = 256;     // in a message
-inline constexpr std::size_t kQuotesKeptMax = 65'536;  // then the view ends with kLimit
+inline constexpr std::size_t kQuotesKeptMax = 65'536;  // with more, the view ends with kLimit
 
 class ViewQuotes final : public RecordContent {
  public:
-  // Whether records of that description are shown like this.
+  // Whether this view can show records of that description.
   static bool fits(const Schema* schema);
 
   explicit ViewQuotes(std::string bus) : bus_(std::move(bus)), symbols_(bus_) {}
@@ -32,7 +32,7 @@ class ViewQuotes final : public RecordContent {
 
  private:
   struct Kept {
-    Sequence sequence = kNoSequence;  // kNoSequence: of a state, which does not say
+    Sequence sequence = kNoSequence;  // kNoSequence: from a state that does not contain it
     std::uint64_t changes = 0;
     std::uint64_t seen_ns = 0;  // when it was last taken, CLOCK_MONOTONIC
     std::vector<std::byte> record;
@@ -51,7 +51,7 @@ class ViewQuotes final : public RecordContent {
   std::optional<QuoteLayout> layout_;
   absl::flat_hash_map<Key, Kept> kept_;
 
-  // Of the moment that was prepared.
+  // Prepared for the messages of one moment.
   nlohmann::ordered_json quotes_;
   nlohmann::ordered_json records_;
 };

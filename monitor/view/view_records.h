@@ -1,5 +1,5 @@
-// What a view shows of a bus whose records have no book: the newest record of each key, of the keys
-// that were last heard of; of records without a key the newest one.
+// The view of a bus whose records have no book: the newest record of each of the most recently
+// updated keys. If records have no key, only the newest record.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -16,7 +16,7 @@ namespace lapwing {
 
 inline constexpr std::size_t kViewRecordsMax = 64;
 
-// That of the description, or the same for all records.
+// The key of the description, or one key for all records.
 ConflationKey view_key(const Schema* description);
 
 class ViewRecords final : public RecordContent {
@@ -32,7 +32,7 @@ class ViewRecords final : public RecordContent {
 
   struct Kept {
     std::string key;
-    Sequence sequence = kNoSequence;  // kNoSequence: of a state, which does not say
+    Sequence sequence = kNoSequence;  // kNoSequence: from a state that does not contain it
     std::vector<std::byte> record;
   };
 

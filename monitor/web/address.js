@@ -2,7 +2,7 @@
 //
 // Pure: no document.
 
-// The WebSocket of a path: wss if the page came by https.
+// The WebSocket of a path: wss if the page was loaded by https.
 export function web_socket_address(path, page) {
   const address = new URL(path, page);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";

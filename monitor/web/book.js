@@ -1,8 +1,8 @@
-// An order book as `lapwing book --json` has it: what ladder and depth chart show of it.
+// An order book in the format of `lapwing book --json`: the data of ladder and depth chart.
 //
 // Pure: no document.
 
-// Each level with the sum of the sizes through it, the best first.
+// Each level with the sum of the sizes up to it, the best level first.
 export function levels_of(side) {
   let sum = 0;
   return side.map(({price, size, orders}) => {
@@ -12,13 +12,13 @@ export function levels_of(side) {
 }
 
 // The steps of the depth chart: {x0, x1, sum} of each level, from 0 to 1 along the prices and along
-// the sums of both sides. A level reaches to the next worse price, the worst one to the edge.
+// the sums of both sides. A level extends to the next worse price, the worst one to the edge.
 export function depth_of(bids, asks) {
   const prices = [...bids, ...asks].map(level => Number(level.price));
   if (prices.length === 0) return {bids: [], asks: [], sum_max: 0, price_min: 0, price_max: 0};
   const low = Math.min(...prices);
   const high = Math.max(...prices);
-  // A step beyond the worst levels, so that they are seen.
+  // One step beyond the worst levels, so that they are visible.
   const edge = Math.max(1, (high - low) / Math.max(1, prices.length));
   const price_min = low - edge;
   const price_max = high + edge;

@@ -73,7 +73,8 @@ export class Ladder {
             "");
   }
 
-  // Each row says its level exactly; the bar behind a size is its share of the largest.
+  // The data of each row are its exact level. The bar behind a size is its share of the largest
+  // size.
   mark(levels, name, column, size_max) {
     levels.forEach((level, i) => {
       const row = this.table.rows.get(`${name} ${i}`);

@@ -1,8 +1,8 @@
-// What a bus is called, its address on this page, and the page's title.
+// The name of a bus, its address on this page, and the page's title.
 //
 // Pure: no document.
 
-// Unique on the machine; older servers send only the name, which may not be.
+// Unique on the machine. Older servers send only the name, which may not be unique.
 export function bus_name(bus) {
   return bus.label || bus.name || bus.directory;
 }

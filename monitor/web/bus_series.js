@@ -1,4 +1,4 @@
-// What is kept of one bus over time: its rate, and lag, delay and ages of its subscribers.
+// The history of one bus: its rate, and lag, delay and ages of its subscribers.
 //
 // Pure: no document.
 import {HeatMap} from "./histogram.js";
@@ -7,7 +7,7 @@ import {is_missing, subscriber_key} from "./subscribers.js";
 
 const kHeatMapsMax = 16;  // of one bus; subscribers that measure ages are few
 
-// Records by which something is behind head; null without a journal.
+// The number of records between a sequence and head; null without a journal.
 export function behind_head(bus, sequence) {
   if (!bus.ring || bus.ring.journal === "none") return null;
   return Math.max(0, bus.ring.head - sequence);
@@ -19,7 +19,7 @@ export class BusSeries {
     this.lag = new History();    // by subscriber
     this.delay = new History();  // by subscriber, seconds
     this.heat = new Map();       // by subscriber
-    this.colours = new Map();    // by subscriber: the number of its colour, while it is there
+    this.colours = new Map();    // by subscriber: the number of its colour, as long as it exists
     this.stalls = null;          // {time_ms, sum_ns} of the last reading
   }
 
@@ -31,7 +31,7 @@ export class BusSeries {
       undurable: bus.ring ? behind_head(bus, bus.ring.durable) ?? NaN : NaN,
       stalls_ms: this.stall_rate(time_ms, bus.ring?.counters?.stalls)
     });
-    // What is missing has no lag now, only its last known one.
+    // A missing subscriber has no current lag, only its last known one.
     const attached = subscribers.filter(s => !is_missing(s));
     this.lag.push(time_ms, new Map(attached.map(s => [subscriber_key(s), s.lag])));
     this.delay.push(time_ms, new Map(attached.map(s => [subscriber_key(s), s.delay_seconds])));
@@ -55,7 +55,7 @@ export class BusSeries {
     }
   }
 
-  // Milliseconds a second for which publishing waited; NaN where a new publisher counts from 0.
+  // Milliseconds per second for which publishing waited; NaN if a new publisher counts from 0.
   stall_rate(time_ms, stalls) {
     const before = this.stalls;
     this.stalls = stalls ? {time_ms, sum_ns: stalls.sum_ns} : null;
@@ -70,7 +70,7 @@ export class BusSeries {
     for (const map of this.heat.values()) map.older = null;
   }
 
-  // Puts the server's history (api/v1/history) under what was measured here.
+  // Inserts the server's history (api/v1/history) before the values measured here.
   merge(history) {
     const {times_ms} = history;
     const of_bus = new Map(
@@ -84,7 +84,7 @@ export class BusSeries {
     for (const one of history.subscribers ?? []) {
       const {heat} = one;
       const key = subscriber_key(one);
-      // Only of subscribers that are there.
+      // Only for existing subscribers.
       if (!heat?.length || !this.colours.has(key)) continue;
       if (!this.heat.has(key) && this.heat.size < kHeatMapsMax) this.heat.set(key, new HeatMap());
       this.heat.get(key)?.merge(

@@ -19,7 +19,8 @@ const kLinesMax = 8;  // of a chart: the worst ones
 const kOrderBookSchema = "dbn.mbo";
 
 export class BusView {
-  // changed(): there is something new to show. on_view(message): a view has come.
+  // changed() is called when there is something new to show, on_view(message) for each message of
+  // the view.
   constructor(directory, instrument, changed, on_view) {
     this.directory = directory;
     this.instrument = instrument;

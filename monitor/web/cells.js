@@ -18,7 +18,7 @@ export function delay_text(subscriber) {
   return (subscriber.delay_is_longer ? "> " : "") + duration_text(subscriber.delay_seconds * 1e9);
 }
 
-// Of the last minute. An older server sends only the one since the subscriber was opened.
+// The value of the last minute. An older server sends only the one since the subscriber was opened.
 export const kP99Help = "99th percentile of the ages of records in the last minute";
 export function p99_text({latency}) {
   const measured = latency?.window === undefined ? latency : latency.window;

@@ -4,13 +4,14 @@ import {element, panel, set_text} from "./dom.js";
 import {band_limit_ns, kBands} from "./histogram.js";
 import {duration_text} from "./numbers.js";
 
-// Its legend writes HTML with names and style attributes, which the page's policy forbids.
+// The legend of dygraphs writes HTML with names and style attributes, which the page's policy
+// forbids.
 if (globalThis.Dygraph) Dygraph.PLUGINS = [Dygraph.Plugins.Grid, Dygraph.Plugins.Axes];
 
 let colours = null;
 export const kSeriesColours = 8;
 
-// The page's colours as the style sheet has them for the theme of now.
+// The page's colours from the style sheet, for the current theme.
 export function theme() {
   if (!colours) {
     const style = getComputedStyle(document.documentElement);
@@ -56,8 +57,8 @@ export class TimeChart {
     this.hovered = null;  // a row
   }
 
-  // lines: [{label, colour}]; rows: [[time_ms, a number each]]; the note says `now` while nothing
-  // is pointed at.
+  // lines: [{label, colour}]; rows: [[time_ms, a number for each line]]. The note shows `now`
+  // unless the pointer is on the chart.
   show(rows, lines, from_ms, to_ms, now) {
     this.rows = rows;
     this.lines = lines;
@@ -141,7 +142,7 @@ export class TimeChart {
   }
 }
 
-// A canvas that is as sharp as the screen; returns its context, cleared, in CSS pixels.
+// Makes a canvas as sharp as the screen. Returns its context, cleared, in CSS pixels.
 export function begin_drawing(canvas, width, height) {
   const scale = globalThis.devicePixelRatio || 1;
   const wide = Math.round(width * scale);
@@ -159,7 +160,7 @@ export function begin_drawing(canvas, width, height) {
 export const kSparkWidth = 120;
 export const kSparkHeight = 20;
 
-// The line of the second column of rows.
+// Draws a line of the second column of rows.
 export function draw_spark(canvas, rows, from_ms, to_ms) {
   const context = begin_drawing(canvas, kSparkWidth, kSparkHeight);
   let most = 0;
@@ -170,7 +171,7 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
   context.strokeStyle = theme().accent;
   context.fillStyle = `rgba(${theme().accent_rgb}, 0.16)`;
   context.lineWidth = 1.2;
-  // Each stretch without a break is a line, and the area below it.
+  // Draws each stretch without a break as a line and the area below it.
   for (let from = 0; from < rows.length; ++from) {
     if (Number.isNaN(rows[from][1])) continue;
     const line = new Path2D();
@@ -185,10 +186,10 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
   }
 }
 
-const kHeatLeft = 58;  // as the axis labels of a TimeChart
+const kHeatLeft = 58;  // like the axis labels of a TimeChart
 const kHeatBottom = 18;
 
-// Ages upwards, time to the right; the more records, the more of the accent colour.
+// Ages go upwards and time to the right. More records are a stronger accent colour.
 export function draw_heat(canvas, map, from_ms, to_ms) {
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -196,7 +197,7 @@ export function draw_heat(canvas, map, from_ms, to_ms) {
   const context = begin_drawing(canvas, width, height);
   const plot_width = width - kHeatLeft - 2;
   const plot_height = height - kHeatBottom;
-  // A column of the picture is not narrower than a reading.
+  // A column of the picture is at least as wide as a reading.
   const columns = Math.max(1, Math.min(Math.floor(plot_width / 3), 120));
   const cells = map ? map.cells(from_ms, to_ms, columns) : new Float64Array(0);
   let low = kBands;

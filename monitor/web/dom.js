@@ -1,4 +1,4 @@
-// Elements and tables. All text goes in as text nodes: peers choose their names.
+// Elements and tables. All text is added as text nodes, because peers choose their names.
 
 // element("td", {class: "number"}, "12", other_element)
 export function element(tag, attributes = {}, ...children) {
@@ -26,8 +26,8 @@ export function set_class(node, names) {
   if (node.className !== names) node.className = names;
 }
 
-// Columns of a table: texts to the left, numbers to the right. `help` is shown at the title; a
-// narrow screen leaves out those of the class "few".
+// Columns of a table: texts are on the left, numbers on the right. `help` is the tooltip of the
+// title. A narrow screen hides the columns of the class "few".
 export function text_column(title, name = "") {
   return {title, class: name};
 }
@@ -35,8 +35,8 @@ export function number_column(title, help = null, name = "") {
   return {title, help, class: `number ${name}`.trim()};
 }
 
-// A table whose rows stay the same elements as long as their keys are there: a selection, the focus
-// and a picture in a cell outlive a reading.
+// A table that keeps the elements of its rows as long as their keys exist. So a selection, the
+// focus and a picture in a cell survive the next reading.
 export class Table {
   // A cell is a text, {text, class, href, title} or an element.
   constructor(label, columns, attributes = {}) {
@@ -102,7 +102,7 @@ export class Table {
   }
 }
 
-// Children of an element that stay the same elements as long as their keys are there.
+// Children of an element that stay the same elements as long as their keys exist.
 export class KeyedList {
   // make(item) returns {node, update(item)}.
   constructor(root, make) {

@@ -1,8 +1,9 @@
-# Writes OUTPUT, a source with the table web_files() of the files FILES, a comma between two of them.
+# Writes OUTPUT, a source with the table web_files() of the files FILES, which are separated by
+# commas.
 #
 #   cmake -D FILES=a.html,b.js -D SOURCE=DIR -D OUTPUT=web_files.cc -P embed.cmake
 #
-# A file may be named PATH=NAME: it is read at PATH, and sent as /NAME.
+# A file may be given as PATH=NAME: it is read from PATH, and sent as /NAME.
 
 set(types
   html "text/html\; charset=utf-8"

@@ -1,4 +1,4 @@
-// What happened on the buses, the newest first.
+// The events of the buses, newest first.
 import {bus_link, bus_name} from "./bus_names.js";
 import {element, panel, set_text, Table, text_column} from "./dom.js";
 import {is_bad_event} from "./problems.js";

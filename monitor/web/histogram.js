@@ -1,11 +1,11 @@
-// Histograms of ages, [[upper_ns, count], …] with growing bounds, and what happened between two.
+// Histograms of ages, [[upper_ns, count], …] with ascending bounds, and the difference of two.
 //
 // Pure: no document.
 import {kPointsMax} from "./series.js";
 
-// What `newer` has more than `older`; null where it is not known: there is no older one, or it
-// is of another run of the subscriber. The last bucket of all is open: its bound is the largest
-// age so far, and may have grown.
+// The counts of `newer` minus those of `older`. null if that is unknown: there is no older one, or
+// it is of another run of the subscriber. The last bucket is open: its bound is the largest age so
+// far, and may have grown.
 export function difference(newer, older) {
   if (!newer || !older) return null;
   const before = new Map(older);
@@ -26,7 +26,7 @@ export function difference(newer, older) {
   return last[1] > 0 ? buckets : buckets.slice(0, -1);
 }
 
-// The upper bound of the bucket that holds this share of all; null of an empty histogram.
+// The upper bound of the bucket that holds this share of all; null for an empty histogram.
 export function percentile(buckets, share) {
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
   let rest = Math.ceil(total * share);
@@ -77,8 +77,8 @@ export class HeatMap {
     if (this.columns.length > this.limit) this.columns.shift();
   }
 
-  // Puts older columns under its own: [{time_ms, buckets}], each of what was measured since the
-  // column before. Columns of one moment, within half a step, are not doubled.
+  // Inserts older columns before its own: [{time_ms, buckets}], each with the ages since the column
+  // before. A column within half a step of an own column is left out.
   merge(columns, step_ms) {
     const own = this.columns;
     const others = columns.filter(({time_ms}) => {
@@ -88,7 +88,7 @@ export class HeatMap {
     this.columns = [...others, ...own].sort((a, b) => a.time_ms - b.time_ms).slice(-this.limit);
   }
 
-  // One histogram of all that was measured from a time on.
+  // One histogram of all ages since a time.
   sum(since_ms) {
     const sums = new Map();
     for (const {time_ms, buckets} of this.columns) {

@@ -1,16 +1,17 @@
-// Fetches the last hour of each bus from the server, and puts it under what the page has measured.
+// Fetches the last hour of each bus from the server, and inserts it before the page's own
+// measurements.
 
-const kBusesMax = 64;  // of one epoch; a bus that is opened is fetched in any case
+const kBusesMax = 64;  // of one epoch; an opened bus is fetched in any case
 
 export class HistoryLoader {
-  // `readings` has the series. changed(): there is something new to show.
+  // `readings` has the series. changed() is called when there is something new to show.
   constructor(readings, changed) {
     this.readings = readings;
     this.changed = changed;
     this.begin();
   }
 
-  // The page has opened, woken up or connected again: all histories are fetched anew.
+  // Called when the page has opened, woken up or connected again: all histories are fetched again.
   begin() {
     this.stop();
     this.asked = new Set();
@@ -25,7 +26,8 @@ export class HistoryLoader {
     this.is_busy = false;
   }
 
-  // After each reading: the buses that may be fetched, and the one that is shown, or null.
+  // Called after each reading with the buses that may be fetched, and the one that is shown, or
+  // null.
   want(directories, shown) {
     if (this.abort === null || this.is_busy || !this.is_supported) return;
     const next = shown !== null && !this.asked.has(shown) && directories.includes(shown) ? shown :
@@ -50,11 +52,11 @@ export class HistoryLoader {
         this.readings.series.get(directory)?.merge(history);
         this.changed();
       } else if (response.status === 404) {
-        // An older server, unless it has answered before: then the bus has just closed.
+        // An older server; or, if it has answered before, the bus has just closed.
         this.is_supported = this.has_answered;
       }
     } catch {
-      // Not connected, or no JSON: the charts begin with what the page measures.
+      // Not connected, or invalid JSON: the charts begin with the page's own measurements.
     } finally {
       if (!signal.aborted) this.is_busy = false;
     }

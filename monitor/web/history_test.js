@@ -1,4 +1,4 @@
-// The server's history below what the page has measured.
+// The server's history before the page's own measurements.
 import assert from "node:assert/strict";
 import test from "node:test";
 
@@ -72,7 +72,7 @@ test("lines break where neither has measured", () => {
 
 test("a number that the page could not measure is taken from the server", () => {
   const own = new History();
-  own.push(kStart, {rate: 3, stalls_ms: NaN});  // the first reading has nothing to compare with
+  own.push(kStart, {rate: 3, stalls_ms: NaN});  // the first reading has no earlier one
   const result = merged(
       own, {times_ms: times(-1, 1), columns: new Map([["rate", [1, 2]], ["stalls_ms", [5, 6]]])});
   assert.deepEqual(result.rows(["rate", "stalls_ms"], 0), [[kStart - 1000, 1, 5], [kStart, 3, 6]]);

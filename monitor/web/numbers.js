@@ -2,12 +2,12 @@
 //
 // Pure functions.
 
-const kUndefinedPrice = 9223372036854775807n;  // of DBN: there is none
+const kUndefinedPrice = 9223372036854775807n;  // DBN's value for no price
 const kPriceDigits = 9;
-const kExactDigits = 15;  // an integer of so many digits is exact as a number
+const kExactDigits = 15;  // an integer of this many digits is exact as a number
 export const kNothing = "–";
 
-// As JSON.parse, but integers that a number cannot hold exactly become strings.
+// Like JSON.parse, but integers that a number cannot hold exactly become strings.
 export function parse_exact(text) {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
@@ -24,7 +24,7 @@ export function count_text(value) {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-// 1234567 -> "1.23M": for axes and narrow places.
+// 1234567 -> "1.23M": for axes and narrow cells.
 export function short_text(value) {
   if (!Number.isFinite(value)) return kNothing;
   let unit = 0;
@@ -56,7 +56,7 @@ export function duration_text(ns) {
   return size < 172_000 ? `${(size / 3600).toFixed(1)} h` : `${Math.round(size / 86_400)} d`;
 }
 
-// How many decimals all of these prices need: 4810.25 and 4810.5 need 2.
+// The number of decimals that all of these prices need: 4810.25 and 4810.5 need 2.
 export function price_decimals(prices) {
   let decimals = 0;
   for (const price of prices) {
@@ -68,7 +68,7 @@ export function price_decimals(prices) {
   return decimals;
 }
 
-// A price in 1e-9, a number or the text of one, with so many decimals at least.
+// A price in 1e-9, a number or its text, with at least `decimals` decimals.
 export function price_text(price, decimals = 0) {
   if (price === null || price === undefined) return kNothing;
   const value = BigInt(price);
@@ -79,7 +79,7 @@ export function price_text(price, decimals = 0) {
   return (value < 0n ? "-" : "") + whole + (fraction ? `.${fraction}` : "");
 }
 
-// Nanoseconds since 1970, a number or the text of one, as the time of its day in UTC.
+// Nanoseconds since 1970, a number or its text, as the time of day in UTC.
 export function time_of_day_text(ns) {
   const value = BigInt(ns);
   const milliseconds = new Date(Number(value / 1_000_000n)).toISOString().slice(11, 23);

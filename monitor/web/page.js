@@ -1,5 +1,5 @@
-// The page: one stream of readings, a view chosen by the address's fragment, and above every view
-// the problems and whether anything shown is old.
+// The page: one stream of readings, and a view chosen by the address's fragment. Every view starts
+// with the problems, and with a note if anything shown is old.
 import {bus_link, bus_name, page_title} from "./bus_names.js";
 import {BusView} from "./bus_view.js";
 import {BusesView} from "./buses_view.js";
@@ -16,7 +16,7 @@ import {browser_settings} from "./storage.js";
 import {Stream} from "./stream.js";
 import * as verdict from "./verdict.js";
 
-const kTickMs = 1_000;  // ages are shown anew
+const kTickMs = 1_000;  // updates ages
 const at = id => document.getElementById(id);
 
 export const readings = new Readings();
@@ -52,7 +52,7 @@ function stream_changed() {
   changed();
 }
 
-// The messages of the view of a bus, if one is shown.
+// Takes a message of the view of a bus, if one is shown.
 export function take_view(text) {
   view?.take?.(text);
 }

@@ -49,13 +49,13 @@ export class ProblemBox {
     this.quiet_button.setAttribute("aria-expanded", String(!this.quiet_root.hidden));
   }
 
-  // lines: of lines_of(); parts: of Quiet.split(); mutes: of Quiet.muted.
+  // lines: from lines_of(); parts: from Quiet.split(); mutes: from Quiet.muted.
   show(lines, parts, mutes, is_on_buses) {
     this.shown = [lines, parts, mutes, is_on_buses];
     this.root.classList.toggle("small", !is_on_buses);
     const most = is_on_buses ? kLinesOnBuses : kLinesElsewhere;
     const items = this.items(lines);
-    // A line that says "and 1 more" takes as much room as that one.
+    // A line "and 1 more" would take as much room as the line that it hides.
     const is_cut = !this.shows_all && lines.length > most + 1;
     const shown = is_cut ? this.items(lines.slice(0, most)) : items;
     if (lines.length > most + 1) {
@@ -75,7 +75,7 @@ export class ProblemBox {
     this.quiet.show(quiet);
   }
 
-  // A group that is open is followed by its members.
+  // An open group is followed by its members.
   items(lines) {
     return lines.flatMap(line => {
       if (!line.members || !this.open_groups.has(line.key)) return [line];
@@ -162,7 +162,7 @@ export class ProblemBox {
     return button;
   }
 
-  // The row goes away: the focus moves to the next row, or to the list of what is quiet.
+  // The row is removed: the focus moves to the next row, or to the list of quiet problems.
   leave(node, action) {
     const next = node.nextElementSibling ?? node.previousElementSibling;
     action();

@@ -1,10 +1,10 @@
-// Problems of buses and subscribers: how severe each is, and in which order they are shown.
+// Problems of buses and subscribers: how severe each is, and their order.
 //
 // A problem is
 //   {key, kind, severity, level, bus: its directory, subscriber: its key or null,
 //    subject: {key, text}, wider: keys of subjects that contain it, text}
-// `key` changes if the problem is of another process; `level` grows when it gets worse. The text
-// holds no number that changes all the time: screen readers read each change.
+// `key` changes if the problem is of another process. `level` grows when the problem gets worse.
+// The text contains no number that changes all the time, because screen readers read each change.
 //
 // Pure: no document.
 import {bus_name, compare_names} from "./bus_names.js";
@@ -38,7 +38,7 @@ export function is_bad_subscriber(subscriber) {
 export function is_bad_journal(bus) {
   return ["failed", "shed"].includes(bus.ring?.journal);
 }
-// The publisher runs and cannot be asked.
+// The publisher runs but could not be queried.
 function is_unanswered(bus) {
   return bus.subscribers === null && bus.state === "running";
 }
@@ -127,7 +127,7 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-// What makes it attach again, by its process.
+// The action that makes it attach again, by the state of its process.
 const kReturns = {
   running: "Restart it",
   stopped: "Resume it"
@@ -143,7 +143,7 @@ function missing_text(label, subscriber) {
       ` ${returns}, or run \`lapwing subscribers --bus DIR --forget NAME\`.`;
 }
 
-// At most two: lost records, and the worst of what keeps it from reading.
+// At most two problems: lost records, and the worst of those that keep it from reading.
 function subscriber_problems(subscriber, label) {
   const found = [];
   if (subscriber.lost > 0) {
@@ -191,7 +191,7 @@ export function problems_of(bus) {
       const key = subscriber_key(subscriber);
       const label = labels.get(key);
       const by_name = `subscriber ${subscriber.name} ${bus.directory}`;
-      // A name that several have does not select one of them.
+      // A name that several subscribers have does not select one of them.
       const is_unique = label === subscriber.name;
       const subject = {
         key: is_unique ? by_name : `${by_name} ${subscriber.pid}`,
@@ -211,8 +211,8 @@ export function problems_of(bus) {
   ];
 }
 
-// Expected subscribers (`--expect`) that are absent. If the problem of their bus is shown, or they
-// are in the list of missing ones, that is enough.
+// Expected subscribers (`--expect`) that are absent. Subscribers whose bus has a problem, or that
+// are in the list of missing ones, are left out.
 export function expected_problems(reading) {
   const buses = new Map(reading.buses.map(bus => [bus.directory, bus]));
   return (reading.expected ?? [])
@@ -261,7 +261,8 @@ export function line_problems(line) {
   return line.members ?? [line];
 }
 
-// Ranks for the rows of tables: bad first, buses that are only gone and in a group last.
+// Ranks for the rows of tables: bad rows are first, and buses that are only gone and in a group are
+// last.
 export class RowRanks {
   constructor(lines) {
     this.buses = new Map();

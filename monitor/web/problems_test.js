@@ -1,4 +1,4 @@
-// Problems: which there are, in which order, and how rows are ordered by them.
+// Problems: which ones there are, their order, and the order of rows by them.
 import assert from "node:assert/strict";
 import test from "node:test";
 
@@ -81,7 +81,7 @@ test("expected subscribers: absent ones, also if their bus is not known", () => 
         kSubscriber]]);
   // The bus's own problem is shown.
   assert.deepEqual(of([one({state: "unknown", why: "its publisher is gone"})], gone_bus("es", 1)), []);
-  assert.deepEqual(expected_problems({buses: []}), []);  // of an older server
+  assert.deepEqual(expected_problems({buses: []}), []);  // from an older server
 });
 
 test("events of a killed publisher and of missing subscribers are bad", () => {
@@ -102,7 +102,7 @@ test("one stopped subscriber comes before ten dead buses, which share a line", (
     ]);
     assert.equal(lines[1].members.length, 10);
   }
-  // Also if all ten were killed a moment ago.
+  // Even if all ten were killed a moment ago.
   const killed = Array.from({length: 10}, (_, i) => gone_bus(`test${i}`, 0));
   assert.match(lines_for(...killed, es)[0].text, /^stuck on es/);
 });

@@ -58,7 +58,8 @@ export class Quiet {
     this.save();
   }
 
-  // Forgets what has ended by this reading. Nothing ends while it cannot be seen.
+  // Removes entries that have ended by this reading. A problem whose state is unknown has not
+  // ended.
   update(reading, problems, now_ms) {
     const present = new Map(problems.map(problem => [problem.key, problem]));
     const buses = new Map(reading.buses.map(bus => [bus.directory, bus]));
@@ -94,8 +95,8 @@ export class Quiet {
   }
 }
 
-// Whether a problem that is not reported has ended: its bus is reported, and so are the subscribers
-// if it is of one of them.
+// Whether an unreported problem has ended. That is so if its bus is reported, and, for a problem of
+// a subscriber, the subscribers as well.
 function is_over({bus: directory, of_subscriber}, buses) {
   const bus = buses.get(directory);
   return bus !== undefined && (!of_subscriber || Array.isArray(bus.subscribers));

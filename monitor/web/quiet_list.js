@@ -1,10 +1,10 @@
-// The quiet line below the problems and its list.
+// The line of quiet problems below the other problems, and its list.
 //
 // Pure: no document.
 import {compare_names} from "./bus_names.js";
 
 // [{key, text, undo: the button's text, problem or subject}], acknowledged problems first. Each
-// mute is an item, whether its subject has a problem now or not.
+// mute is an item, even if its subject has no problem now.
 export function quiet_items({acknowledged}, mutes) {
   const by_text = (a, b) => compare_names(a.text, b.text);
   return [

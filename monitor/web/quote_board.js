@@ -30,8 +30,8 @@ export class QuoteBoard {
     });
   }
 
-  // `chosen` is the id of the instrument whose book is shown, or null; `has_books`: the view shows
-  // the book of an instrument that is chosen.
+  // `chosen` is the id of the instrument whose book is shown, or null. `has_books`: the view shows
+  // the book of a chosen instrument.
   show(quotes, chosen, has_books) {
     const has_venues = has_several_venues(quotes);
     if (this.table === null || has_venues !== this.has_venues) {

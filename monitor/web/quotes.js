@@ -1,4 +1,4 @@
-// The quote board's rows: their order, their texts, and which prices went up or down.
+// The rows of quotes: their order, their texts, and the directions in which prices moved.
 //
 // A quote is an entry of `quotes` of a view: prices are integers in 1e-9 or null.
 //
@@ -31,7 +31,8 @@ export function spread_of({bid, ask}) {
   return bid === null || ask === null ? null : BigInt(ask) - BigInt(bid);
 }
 
-// A price with its point below those of the other rows: `decimals` of its own, padded to `width`.
+// A price with at least `decimals` decimals, padded to `width` so that the points of all rows are
+// aligned.
 export function aligned_price(price, decimals, width) {
   if (price === null || price === undefined) return kNothing;
   const text = price_text(price, decimals);
@@ -41,13 +42,13 @@ export function aligned_price(price, decimals, width) {
   return text + (shown === 0 ? kPunctuationSpace : "") + kFigureSpace.repeat(width - shown);
 }
 
-// What has to be remembered between two messages.
+// The data to keep between two messages.
 export class QuoteMemory {
   constructor() {
     this.quotes = new Map();  // key -> {decimals, bid, ask, last, moves: {field: class}}
   }
 
-  // Takes all quotes of a message; those that are gone are forgotten.
+  // Takes all quotes of a message, and forgets those that no longer exist.
   take(quotes) {
     const older = this.quotes;
     this.quotes = new Map();
@@ -55,7 +56,7 @@ export class QuoteMemory {
       const key = quote_key(quote);
       const before = older.get(key);
       const now = {
-        // Once shown, decimals stay: 182.5 after 182.53 is 182.50.
+        // Decimals that were shown once stay: after 182.53, 182.5 is shown as 182.50.
         decimals: Math.max(before?.decimals ?? 0, price_decimals(kPrices.map(name => quote[name]))),
         moves: {}
       };
@@ -70,14 +71,14 @@ export class QuoteMemory {
   get(quote) {
     return this.quotes.get(quote_key(quote));
   }
-  // Of all rows.
+  // The maximum over all rows.
   decimals_max() {
     return [...this.quotes.values()].reduce((most, {decimals}) => Math.max(most, decimals), 0);
   }
 }
 
 // The class of a price: "up_0", "up_1", "down_0" or "down_1". The digit changes with each move, so
-// that a browser begins the animation anew.
+// that a browser restarts the animation.
 function move_class(before, now, last_class) {
   if (before === undefined || before === null || now === null || before === now) return last_class;
   return `${now > before ? "up" : "down"}_${last_class.endsWith("0") ? 1 : 0}`;

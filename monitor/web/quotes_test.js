@@ -1,4 +1,4 @@
-// The quote board.
+// The rows of quotes.
 import assert from "node:assert/strict";
 import test from "node:test";
 

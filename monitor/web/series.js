@@ -1,4 +1,4 @@
-// What has been measured over time, of the last 3,600 readings.
+// Measurements over time, of the last 3,600 readings.
 //
 // Pure: no document.
 
@@ -6,9 +6,9 @@ export const kPointsMax = 3600;
 const kColumnsMax = 64;  // of one history
 const kFirstSize = 64;
 const kBreakMs = 5_000;  // merged lines break where points are further apart than this,
-const kBreakSteps = 3;   // and than so many usual steps
+const kBreakSteps = 3;   // and than this many usual steps
 
-// The newest `limit` numbers. It grows to its limit, and then the oldest gives way.
+// The newest `limit` numbers. It grows to its limit, and then replaces the oldest number.
 export class Ring {
   constructor(limit = kPointsMax) {
     this.limit = limit;
@@ -20,7 +20,7 @@ export class Ring {
   push(value) {
     if (this.size === this.values.length && this.size < this.limit) {
       const larger = new Float64Array(Math.min(this.limit, this.size * 2));
-      larger.set(this.values);  // it has never turned: `begin` is 0
+      larger.set(this.values);  // it has not wrapped around yet: `begin` is 0
       this.values = larger;
     }
     if (this.size < this.values.length) {
@@ -37,7 +37,7 @@ export class Ring {
   }
 }
 
-// Columns of numbers over the same times. NaN: there was none.
+// Columns of numbers over the same times. NaN: no number.
 export class History {
   constructor(limit = kPointsMax) {
     this.limit = limit;
@@ -79,7 +79,7 @@ export class History {
     return oldest;
   }
 
-  // A break in all lines: nothing was measured for a while.
+  // Breaks all lines, because nothing was measured for a while.
   break_lines(time_ms) {
     if (this.times.size > 0) this.push(time_ms, {});
   }
@@ -98,8 +98,8 @@ export class History {
     return low;
   }
 
-  // [[time, value of each key …], …] from a time on, at most `rows_max`: where there are more
-  // points, the largest of those that fall together, so that no peak is left out. A break stays.
+  // [[time, value of each key …], …] from a time on, at most `rows_max` rows. If there are more
+  // points, each row has the largest of several, so that no peak is lost. A break stays.
   rows(keys, since_ms, rows_max = 600) {
     const columns = keys.map(key => this.columns.get(key)?.ring);
     const first = this.index_at(since_ms);
@@ -125,9 +125,9 @@ export class History {
   }
 }
 
-// The columns of `own`, with those of an older or longer history put under it: {times_ms, columns:
-// a Map of lists by key, null where there is no number}. Points of one moment become one; where
-// both have a number, `own` wins. Points after the newest one of `own` are left out: the stream
+// The columns of `own`, preceded by those of an older or longer history: {times_ms, columns: a Map
+// of lists by key, null for no number}. Points of one moment are merged; if both have a number,
+// that of `own` is used. Points after the newest one of `own` are left out, because the stream
 // sends them. Lines break where nothing was measured for a while.
 export function merged(own, {times_ms, columns}) {
   const kept = own_points(own);

@@ -1,4 +1,5 @@
-// What the browser keeps for this page. Without localStorage it lasts until the page is closed.
+// Settings that the browser stores for this page. Without localStorage they last until the page is
+// closed.
 
 const kPrefix = "lapwing ";
 

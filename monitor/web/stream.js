@@ -4,8 +4,9 @@ import {web_socket_address} from "./address.js";
 const kWaitFirstMs = 2_000;
 const kWaitMaxMs = 30_000;
 
-// Before attempt number `attempt`, from 0: 1 to 2 s, then twice that, up to 15 to 30 s. The share
-// between is drawn, so that the pages of a restarted server do not all come at once.
+// The wait before attempt number `attempt`, from 0: 1 to 2 s, then twice that, up to 15 to 30 s.
+// The value within the range is random, so that the pages of a restarted server do not all connect
+// at once.
 export function reconnect_ms(attempt, random) {
   const most = Math.min(kWaitMaxMs, kWaitFirstMs * 2 ** Math.min(attempt, 10));
   return most / 2 + most / 2 * random;
@@ -13,14 +14,15 @@ export function reconnect_ms(attempt, random) {
 
 // `state` is "connecting", "open", "waiting" (for the next attempt, at `again_ms`) or "asleep".
 export class Stream {
-  // `path` is relative to the page. on_message(text), and on_state() after each change.
+  // `path` is relative to the page. on_message(text) is called for each message, on_state() after
+  // each change.
   constructor(path, on_message, on_state) {
     this.path = path;
     this.on_message = on_message;
     this.on_state = on_state;
     this.attempt = 0;
     this.state = "asleep";
-    this.status = null;  // of HTTP, where the server did not let it in, and what it said
+    this.status = null;  // HTTP status if the server refused the connection, and its reason
     this.why = "";
     this.again_ms = 0;
     this.timer = null;
@@ -67,7 +69,8 @@ export class Stream {
     if (!had_message) this.ask_why();
   }
 
-  // A script does not see why a WebSocket was refused; of a plain request it does.
+  // A script cannot read why a WebSocket was refused, but it can read the answer to a plain
+  // request.
   async ask_why() {
     try {
       const response = await fetch(this.path, {cache: "no-store"});

@@ -6,7 +6,7 @@ export function subscriber_key(subscriber) {
   return `${subscriber.name}/${subscriber.pid}/${subscriber.connected_ns}`;
 }
 
-// Subscribers choose their names. Equal names are followed by the process id.
+// Subscribers choose their names, so equal names are followed by the process id.
 export function subscriber_labels(subscribers) {
   const counts = new Map();
   for (const {name} of subscribers) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -27,7 +27,7 @@ export function observer_count(buses) {
       (sum, bus) => sum + (bus.subscribers ?? []).filter(({observes}) => observes).length, 0);
 }
 
-// Its position is the last known one.
+// The position of a missing subscriber is its last known one.
 export function is_missing(subscriber) {
   return subscriber.state === "missing";
 }

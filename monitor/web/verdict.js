@@ -1,4 +1,5 @@
-// Sentences of the page: what runs, whether what is shown is old, and how far a view is behind.
+// Sentences of the page: which buses run, whether the shown data is old, and how far a view is
+// behind.
 //
 // Pure: no document.
 import {bus_name} from "./bus_names.js";
@@ -11,7 +12,7 @@ function number_of(count, one, many = `${one}s`) {
   return `${count_text(count)} ${count === 1 ? one : many}`;
 }
 
-// One line: what runs, and which subscriber is furthest behind.
+// One line: the running buses, and the subscriber that is furthest behind.
 export function summary_of(reading, shows_observers = false) {
   const buses = reading.buses;
   if (buses.length === 0) return "No bus is announced on this machine.";
@@ -42,13 +43,14 @@ export function summary_of(reading, shows_observers = false) {
       `by ${number_of(worst.lag, "record")}.`;
 }
 
-// A reading older than this is stale. Readings come every --interval, which the page has measured.
+// A reading older than this is stale. Readings arrive every --interval, which the page has
+// measured.
 export function stale_after_ms(interval_ms) {
   return Math.max(kStaleMs, 3 * (interval_ms || 0));
 }
 
-// What is wrong with what the page shows, or null. `stream` is of the readings, `reading` the
-// newest, which came `age_ms` ago.
+// The problem with the data that the page shows, or null. `stream` is that of the readings,
+// `reading` the newest one, which arrived `age_ms` ago.
 export function connection_sentence(stream, reading, age_ms, interval_ms) {
   const old = reading ? ` This page shows the state at ${clock_text(reading.time)} UTC.` : "";
   if (stream.state === "asleep") return "Asleep: the page is hidden." + old;

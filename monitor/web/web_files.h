@@ -1,6 +1,6 @@
-// The files that the server sends to browsers, as they are in the program.
+// The files that the server sends to browsers, embedded in the program.
 //
-// monitor/web/embed.cmake makes the table of them. The list of files is in CMakeLists.txt here.
+// monitor/web/embed.cmake makes their table. The list of files is in CMakeLists.txt here.
 //
 // Thread safety: constants.
 #pragma once
@@ -19,7 +19,7 @@ struct WebFile {
 };
 
 std::span<const WebFile> web_files();
-// Null where there is none.
+// Null if there is no such file.
 const WebFile* find_web_file(absl::string_view path);
 
 }  // namespace lapwing

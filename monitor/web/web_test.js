@@ -201,7 +201,7 @@ test("the summary names the subscriber that is furthest behind", () => {
         ]
       }),
       "1 of 2 buses runs, 2 subscribers. Furthest behind: slow on es, by 1,200 records.");
-  // Observers and what is missing are not behind.
+  // Observers and missing subscribers are not behind.
   const crowd = {
     buses: [bus({
       label: "bob/es",

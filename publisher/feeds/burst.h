@@ -1,5 +1,5 @@
-// Bursts: records that a venue sent together are published together, so that a pace keeps the time
-// between bursts and none within them.
+// Bursts: records that a venue sent together are published together, so that pacing keeps the time
+// between bursts and adds none within them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace lapwing {
 
-// How many of these records, of `record_bytes` each and laid end to end, are of the first one's
-// burst: within kBurstNs of it. All of them where records have no time.
+// The number of records in the burst of the first record: those within kBurstNs of it. `records`
+// are contiguous, of `record_bytes` each. All of them if records have no time.
 inline std::size_t burst_records(std::span<const std::byte> records, std::size_t record_bytes,
                                  const RecordClock& clock) {
   const std::size_t count = records.size() / record_bytes;
@@ -26,7 +26,7 @@ inline std::size_t burst_records(std::span<const std::byte> records, std::size_t
   return count;
 }
 
-// Takes the next batch off `pending`, which is not empty: its first burst, or all of it.
+// Removes the next batch from `pending`, which must not be empty: its first burst, or all of it.
 inline FeedBatch take_batch(std::span<std::byte>& pending, std::size_t record_bytes,
                             const RecordClock& clock, bool by_burst) {
   FeedBatch batch;

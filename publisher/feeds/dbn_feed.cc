@@ -16,13 +16,13 @@ dbn::RType type_of(std::span<const std::byte> record) {
   return static_cast<dbn::RType>(record[offsetof(dbn::RecordHeader, rtype)]);
 }
 
-// "dbn.mbo" or "mbo".
+// Accepts "dbn.mbo" and "mbo".
 const dbn::RecordSchema* find_by_name(const std::string& name) {
   const dbn::RecordSchema* const found = dbn::find_schema(name);
   return found != nullptr ? found : dbn::find_schema(absl::StrCat("dbn.", name));
 }
 
-// Standard input may be a file, too, but is read from its current offset.
+// Standard input may also be a file, but is read from its current offset.
 bool is_regular_file(const std::string& path) {
   std::error_code error;
   return path != "-" && std::filesystem::is_regular_file(path, error);
@@ -123,8 +123,8 @@ void DbnFeed::remark(const std::string& sentence) {
   absl::StrAppend(&description_.remark, description_.remark.empty() ? "" : ". ", sentence);
 }
 
-// Called before anything is delivered. A stream of one schema does not wait for its first record:
-// live streams are mixed.
+// Called before the first delivery. A stream with a single schema does not wait for its first
+// record, because live streams are mixed.
 absl::Status DbnFeed::find_symbols(const FeedOptions& options, bool is_file) {
   const dbn::Metadata& metadata = reader_->metadata();
   if (!metadata.mappings.empty()) return absl::OkStatus();
@@ -139,7 +139,7 @@ absl::Status DbnFeed::find_symbols(const FeedOptions& options, bool is_file) {
   return reader_->rewind();
 }
 
-// Reads up to the first market record. Damage is reported by next(), which finds it again.
+// Reads up to the first market record. next() finds any damage again, and reports it.
 absl::Status DbnFeed::read_leading_records() {
   while (pending_.empty()) {
     const auto record = reader_->next();
@@ -210,7 +210,7 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
   std::size_t size = 0;
   while (size < batch_.size()) {
     const bool first = size == 0;
-    // An error comes again at the next call, once this batch is delivered.
+    // If the batch has records already, the next call returns the error again.
     const auto record = peek(first);
     if (first && errc_of(record.status()) == Errc::kTimedOut) return FeedBatch{.nothing_yet = true};
     if (!record.ok() && first) return record.status();
@@ -244,7 +244,7 @@ absl::StatusOr<std::span<const std::byte>> DbnFeed::peek(bool may_read) {
   return pending_;
 }
 
-// What was passed over on the way to a record that is not delivered comes again.
+// Records that were skipped before a record that was not delivered are read again.
 absl::Status DbnFeed::rewind() {
   if (!pending_.empty()) skipped_ = skipped_for_good_;
   skipped_for_good_ = skipped_;

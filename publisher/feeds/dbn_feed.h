@@ -1,15 +1,15 @@
 // The feed of a DBN file or stream: dbn:PATH, dbn:-.
 //
-// The schema comes from the metadata, or, where that says the stream is mixed, from the options,
-// or else from the first record that a bus can carry. Records of another type or length are counted
-// and left out. Schemas that share a record type cannot be told apart in a mixed stream: the
-// description's remark says so.
+// The schema comes from the metadata. If the metadata declares a mixed stream, it comes from the
+// options, or otherwise from the first record that a bus can carry. Records of another type or
+// length are counted and skipped. Schemas that share a record type cannot be distinguished in a
+// mixed stream, which the description's remark reports.
 //
 // The symbols of a live recording are in mapping records (snapshot/dbn/mapping_records.h). If the
-// metadata has no mappings, and mapping records precede the first market record, the feed makes
-// mappings of them in the description's metadata. A file is read once as a whole for this. From a
-// stream only the mapping records before the first market record are used; later ones are counted
-// and left out, like other records that do not fit.
+// metadata has no mappings, and mapping records precede the first market record, the feed adds
+// mappings made from them to the description's metadata. To do so, it first reads a file
+// completely. In a stream, only the mapping records before the first market record are used. Later
+// ones are counted and skipped, like other records that do not fit.
 //
 // Thread safety: one thread.
 #pragma once
@@ -29,7 +29,7 @@ namespace lapwing {
 
 class DbnFeed : public Feed {
  public:
-  // `path` may be "-". Errors: as DbnReader::open; kRecordSize for a schema that a bus does not
+  // `path` may be "-". Errors: those of DbnReader::open; kRecordSize for a schema that a bus cannot
   // carry.
   static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& path,
                                                     const FeedOptions& options);
@@ -45,7 +45,7 @@ class DbnFeed : public Feed {
   absl::Status choose_schema(const std::string& wanted);
   absl::Status choose_by_first_record();
   void remark_on_schemas_of_the_same_type();
-  // Makes mappings from mapping records, if the metadata has none.
+  // Makes mappings from mapping records if the metadata has none.
   absl::Status find_symbols(const FeedOptions& options, bool is_file);
   absl::Status read_leading_records();
   absl::Status read_all_mappings(const Stopped& stopped);
@@ -54,8 +54,9 @@ class DbnFeed : public Feed {
   absl::Status take_schema(const dbn::RecordSchema& schema);
   bool fits(std::span<const std::byte> record) const;
   absl::Status describe(const std::string& path);
-  // The next record that fits the bus, without taking it; empty: the end, or none is in the reader's
-  // buffer and `may_read` is false. Errors: those of DbnReader::next().
+  // Returns the next record that fits the bus, without consuming it. Returns an empty record at the
+  // end, or if `may_read` is false and the reader's buffer has none. Errors: those of
+  // DbnReader::next().
   absl::StatusOr<std::span<const std::byte>> peek(bool may_read);
 
   std::unique_ptr<DbnReader> reader_;
@@ -64,10 +65,10 @@ class DbnFeed : public Feed {
   const dbn::RecordSchema* schema_ = nullptr;
   FeedDescription description_;
   RecordClock clock_;
-  std::span<const std::byte> pending_;  // read, not delivered
+  std::span<const std::byte> pending_;  // read, not yet delivered
   std::vector<std::byte> batch_;
   std::uint64_t skipped_ = 0;
-  std::uint64_t skipped_for_good_ = 0;  // of skipped_: a rewind() does not lead back before them
+  std::uint64_t skipped_for_good_ = 0;  // part of skipped_ that a rewind() does not read again
 };
 
 }  // namespace lapwing

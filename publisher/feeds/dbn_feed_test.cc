@@ -27,7 +27,7 @@
 namespace lapwing {
 namespace {
 
-// Nothing from here on is a time.
+// This value and larger ones are not times.
 constexpr auto kTimeMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 std::unique_ptr<Feed> open_dbn(const std::string& path, const FeedOptions& options = {}) {
@@ -40,7 +40,7 @@ std::string text(std::span<const std::byte> bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// All records; `end` gets how it ended.
+// Returns all records. `end` gets the status that ended the feed.
 std::string play(Feed& feed, absl::Status* end = nullptr) {
   std::string out;
   for (;;) {
@@ -196,12 +196,12 @@ TEST_CASE("What a schema was chosen behind is counted once in each pass") {
 TEST_CASE("What passed by before a rewind, without a record since, stays counted") {
   const TemporaryDirectory directory;
   const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
-  std::string later = mbo_records(2, 1);  // more than a burst later
+  std::string later = mbo_records(2, 1);  // later than a burst
   later[offsetof(dbn::MboMsg, ts_recv) + 3] = '\x7f';
   write_file(directory.file("f"),
              mbo_metadata() + trade + mbo_records(1, 1) + trade + later + trade);
   const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = true});
-  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // and knows of the next one
+  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // has already read the next one
   CHECK(feed->skipped() == 2);
   REQUIRE(feed->rewind().ok());
   CHECK(feed->skipped() == 1);
@@ -225,7 +225,7 @@ TEST_CASE("A mixed stream says which schemas it cannot tell apart") {
   CHECK(open_dbn(directory.file("tbbo"))->description().remark.empty());
 }
 
-// As a gateway sends it: no symbols, types of schemas and of symbols unknown.
+// As a gateway sends it: without symbols, with unknown schema and symbol types.
 std::string live_metadata(std::uint8_t version = 3) {
   dbn::Metadata metadata;
   metadata.version = version;
@@ -356,12 +356,12 @@ TEST_CASE("A file is one source whatever path leads to it") {
   CHECK(open_dbn(directory.file("g"))->description().source_id != id);
 }
 
-// A named pipe with metadata in it, which a feed reads and a test writes.
+// A named pipe that contains metadata. A feed reads it and a test writes to it.
 class FeedPipe {
  public:
   explicit FeedPipe(const std::string& metadata = mbo_metadata()) {
     REQUIRE(::mkfifo(path().c_str(), 0600) == 0);
-    writer_.reset(::open(path().c_str(), O_RDWR | O_CLOEXEC));  // waits for no reader
+    writer_.reset(::open(path().c_str(), O_RDWR | O_CLOEXEC));  // does not wait for a reader
     REQUIRE(writer_.valid());
     send(metadata);
   }
@@ -447,7 +447,7 @@ TEST_CASE("Waiting for a feed ends with the next batch, or with the stop") {
   stopper.join();
   pipe.send(mbo_records(2, 1));
   CHECK(text(await_batch(*feed, {.stop_fd = stop[0]})->records) ==
-        mbo_records(2, 1));  // what is there, first
+        mbo_records(2, 1));  // records that are available come first
   ::close(stop[0]);
   ::close(stop[1]);
 }
@@ -502,7 +502,7 @@ TEST_CASE("A record's pacing time is ts_recv, else ts_event, else none") {
   const auto time = [&] { return clock.pacing_time_ns(std::as_bytes(std::span(&record, 1))); };
   CHECK(time() == 5'001);
   const std::uint64_t none =
-      GENERATE(std::uint64_t{0}, kTimeMax, kTimeMax + 1, dbn::kUndefTimestamp);  // + 1: NaT
+      GENERATE(std::uint64_t{0}, kTimeMax, kTimeMax + 1, dbn::kUndefTimestamp);  // + 1: not a time
   record.ts_recv = none;
   CHECK(time() == 5'000);
   record.hd.ts_event = none;

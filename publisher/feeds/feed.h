@@ -1,5 +1,5 @@
-// A feed: where a publisher's records come from. DBN and record files and streams, journals, a
-// synthetic order flow, numbered keys.
+// A feed: the source of a publisher's records. There are feeds for DBN and record files and
+// streams, journals, a synthetic order flow and numbered keys.
 //
 //   auto feed = open_feed("dbn:es.mbo.dbn.zst", {});
 //   for (;;) {
@@ -8,7 +8,7 @@
 //     publisher->publish_batch(batch->records);
 //   }
 //
-// A feed knows nothing of the bus and touches none of its memory.
+// A feed does not depend on the bus or its memory.
 //
 // Thread safety: one thread.
 #pragma once
@@ -31,41 +31,41 @@ namespace lapwing {
 class RecordClock;
 struct ResumePoint;
 
-inline constexpr std::size_t kFeedBatchMax = 1200;  // records: the largest burst one packet makes
-inline constexpr std::uint64_t kBurstNs = 1'000;    // records this close together form a burst
+inline constexpr std::size_t kFeedBatchMax = 1200;  // records: the largest burst of one packet
+inline constexpr std::uint64_t kBurstNs = 1'000;    // records within this time form a burst
 inline constexpr std::uint64_t kFeedTickNs = 100'000'000;
 
-// What the bus takes from the feed.
+// The properties of a feed that the bus uses.
 struct FeedDescription {
   std::string schema;  // e.g. "dbn.mbo"
   std::uint32_t record_bytes = 0;
-  std::optional<Schema> records;  // what they are, where that is known
+  std::optional<Schema> records;  // their description, if known
   std::string metadata;           // raw DBN metadata, may be empty
   std::uint64_t source_id = 0;    // of the specification, never 0; see SessionEntry
   std::string name;               // for messages: path or specification
-  std::string remark;             // what a user should know of the source; mostly empty
+  std::string remark;             // a note for users about the source; usually empty
 };
 
-// A run of records laid end to end. Valid until the next call on the feed; the caller may change
-// the records in place (restamp).
+// Contiguous records. Valid until the next call on the feed. The caller may change the records in
+// place (restamp).
 struct FeedBatch {
   std::span<std::byte> records = {};  // a multiple of record_bytes
-  std::uint64_t time_ns = 0;  // of the first record (its time, else ts_event), for pacing; 0: none
-  bool nothing_yet = false;   // no whole record is at hand: fd() is readable when that may change
+  std::uint64_t time_ns = 0;  // time of the first record (else its ts_event), for pacing; 0: none
+  bool nothing_yet = false;   // no whole record is available: wait until fd() is readable
 
   bool ended() const { return records.empty() && !nothing_yet; }
 };
 
 struct FeedOptions {
-  // Of a DBN source that mixes schemas: the one to take, as "dbn.mbo" or "mbo". Empty: that of its
-  // first record that a bus carries.
+  // The schema to take from a DBN source with mixed schemas, as "dbn.mbo" or "mbo". Empty: that of
+  // the first record that a bus can carry.
   std::string schema = {};
-  // A batch ends where a record is more than kBurstNs later than its first: what pacing needs.
-  // Without, batches are as large as they can be.
+  // Whether to end a batch before a record that is more than kBurstNs later than its first, as
+  // pacing requires. If false, batches are as large as possible.
   bool batch_by_burst = true;
-  std::uint64_t passes = 1;  // how often the source is played, 0: for ever; see looping_feed.h
-  // Asked now and then while open_feed waits for the beginning of standard input; true: it gives up
-  // with kClosed.
+  std::uint64_t passes = 1;  // number of passes over the source, 0: unlimited; see looping_feed.h
+  // Called periodically while open_feed waits for the beginning of standard input. If it returns
+  // true, open_feed returns kClosed.
   std::function<bool()> stopped = {};
 };
 
@@ -84,52 +84,52 @@ class Feed {
  public:
   virtual ~Feed() = default;
   virtual const FeedDescription& description() const = 0;
-  // The next run, at most kFeedBatchMax records; never waits for a pipe or a network. An error ends
-  // the feed; what came before it has been delivered. Errors: kBadInput with file, byte offset and
-  // record number; kDamaged; kSystem.
+  // Returns the next run, at most kFeedBatchMax records. Never waits for a pipe or a network. An
+  // error ends the feed, after all earlier records were delivered. Errors: kBadInput with file,
+  // byte offset and record number; kDamaged; kSystem.
   virtual absl::StatusOr<FeedBatch> next() = 0;
-  // What to poll for reading while there is nothing yet; -1 for a feed that always has something.
+  // The descriptor to poll for reading while nothing is available; -1 if the feed never waits.
   virtual int fd() const { return -1; }
-  // Starts again from the first record; kUnsupported for a stream.
+  // Restarts from the first record. Errors: kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
-  // A hash of the source's content: its metadata and first record. Never 0. Call it before next();
-  // it starts again from the first record. Errors: kUnsupported for a stream; those of next().
+  // A hash of the source's content: its metadata and first record. Never 0. Call it before next(),
+  // because it restarts from the first record. Errors: kUnsupported for a stream; those of next().
   virtual absl::StatusOr<std::uint64_t> fingerprint();
   // The position before the first record: a number of records, or a sequence of a journal.
   virtual std::uint64_t first_position() const { return 0; }
-  // Continues after the records that a journal holds of this source. Call it before next().
+  // Continues after the records of this source that a journal holds. Call it before next().
   // `stamped`: the clock whose time of publishing may differ, or null. Errors: kInvalidArgument if
   // the source differs from the records in the journal; those of await_batch.
   virtual absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
                                              const FeedWait& wait);
-  // Records of another type or size than the bus's that were left out so far.
+  // The number of records skipped so far because their type or size is not that of the bus.
   virtual std::uint64_t skipped() const { return 0; }
-  // Records that will come in all, where that is known; 0 otherwise.
+  // The total number of records, or 0 if it is unknown.
   virtual std::uint64_t total() const { return 0; }
 };
 
 // Opens `dbn:PATH`, `dbn:-`, `file:PATH`, `file:-`, `journal:DIR`, `synthetic[:key=value,…]` or
 // `kv16[:key=value,…]`. Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted,
-// kBadInput, kUnsupported (a later release wrote it), kRecordSize (a schema of DBN that this
-// release does not know, or has no record of), …
+// kBadInput, kUnsupported (written by a later release), kRecordSize (a DBN schema that this release
+// does not know, or has no record of), …
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options);
 
-// How long to wait for a feed.
+// How to wait for a feed.
 struct FeedWait {
-  int stop_fd = -1;  // readable: no longer
-  // Called before each batch, and every kFeedTickNs while there is nothing yet.
+  int stop_fd = -1;  // stop waiting when it is readable
+  // Called before each batch, and every kFeedTickNs during a wait.
   std::function<void()> tick = {};
 };
 
-// next(), which waits for as long as there is nothing yet. Errors: those of next(); kClosed where
-// `stop_fd` has become readable.
+// Like next(), but waits until records are available. Errors: those of next(); kClosed if `stop_fd`
+// has become readable.
 absl::StatusOr<FeedBatch> await_batch(Feed& feed, const FeedWait& wait = {});
 
 // XXH3-64 of a canonical specification, never 0.
 std::uint64_t source_id_of(const std::string& canonical_specification);
-// The same of a file, by whichever name of it; "-" is standard input. Errors: kNotFound,
-// kNotPermitted, kSystem.
+// The source id of a file, which is the same for all its names. "-" is standard input. Errors:
+// kNotFound, kNotPermitted, kSystem.
 absl::StatusOr<std::uint64_t> source_id_of_file(const std::string& kind, const std::string& path);
 
 }  // namespace lapwing

@@ -75,7 +75,7 @@ void FlowBook::dequeue(std::uint32_t slot) {
   if (here.best == order.level) here.best = find_best(order.side);
 }
 
-// The best occupied level at or behind the last best.
+// The best occupied level, searched from the last best level towards worse prices.
 std::uint32_t FlowBook::find_best(Side side) const {
   const Half& here = half(side);
   std::uint32_t word = here.best / 64;

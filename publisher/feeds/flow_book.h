@@ -1,10 +1,10 @@
 // The resting orders of one synthetic instrument: a queue per price level and side, oldest first.
 //
-// Everything is allocated once. Orders are named by a slot that stays theirs until they are
-// removed.
+// Everything is allocated once. An order is identified by its slot, which does not change until the
+// order is removed.
 //
 // Invariants
-//  1. Every live order stands in exactly one queue and once in the list of live orders.
+//  1. Every live order is in exactly one queue and once in the list of live orders.
 //  2. best(side) is the front of the best non-empty level.
 //
 // Thread safety: one thread.
@@ -37,23 +37,23 @@ class FlowBook {
 
   FlowBook();
 
-  // Adds at the back of the level's queue. The book is not full.
+  // Adds an order at the back of the level's queue. The book must not be full.
   std::uint32_t add(std::uint64_t id, dbn::Side side, std::uint32_t level, std::uint32_t size);
   void remove(std::uint32_t slot);
   void resize(std::uint32_t slot, std::uint32_t size) { orders_[slot].size = size; }
-  // To the back of a queue: what a change of price or a growth in size costs.
+  // Moves an order to the back of a queue, as after a change of price or an increase in size.
   void requeue(std::uint32_t slot, std::uint32_t level, std::uint32_t size);
 
   const Order& order(std::uint32_t slot) const { return orders_[slot]; }
   bool full() const { return live_.size() == kOrdersMax; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(live_.size()); }
   std::uint32_t count(dbn::Side side) const { return half(side).count; }
-  // Any live order, by a number below count().
+  // Returns the live order with this number, which must be below count().
   std::uint32_t live(std::uint32_t index) const { return live_[index]; }
 
   // The oldest order at the best price; kNone if the side is empty.
   std::uint32_t best(dbn::Side side) const;
-  // The best price's level, or where it would be if both sides stood empty around the middle.
+  // The best price's level, or its hypothetical level around the middle if both sides are empty.
   std::uint32_t best_level(dbn::Side side) const;
 
  private:

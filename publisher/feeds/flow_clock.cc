@@ -5,16 +5,17 @@
 namespace lapwing {
 namespace {
 
-// Of bursts and packets: the number of doublings of their sizes.
+// The number of doublings of the sizes of bursts and packets.
 constexpr unsigned kBurstRungs = 12;
 constexpr unsigned kPacketRungs = 11;
 
-// Between bursts: more than a millisecond, so that no millisecond sees two of the largest.
+// The gap between bursts: more than a millisecond, so that no millisecond contains two of the
+// largest.
 constexpr std::uint64_t kSilenceNsMin = 1'100'000;
 constexpr std::uint32_t kSilenceStepNs = 370'000;
 constexpr unsigned kSilenceRungs = 8;
 
-// Between the packets of a burst.
+// The gap between the packets of a burst.
 constexpr std::uint64_t kPacketGapNsMin = 1'100;
 constexpr std::uint32_t kPacketGapNsSpread = 1'400;
 

@@ -1,9 +1,10 @@
-// When the events of the synthetic flow happen: packets, bursts of packets, and silences between
-// bursts.
+// Computes the times of the events of the synthetic flow. Events form packets, packets form bursts,
+// and bursts are separated by silences.
 //
-// A burst is at most kBurstRecordsMax records, nearly always within a millisecond, and more than a
-// millisecond from the next; the mean is about a thousandth of that. All records of a packet arrive
-// together (ts_recv, sequence); its events happened one after the other (ts_event).
+// A burst has at most kBurstRecordsMax records. It nearly always lasts less than a millisecond, and
+// is more than a millisecond from the next. The mean rate per millisecond is about a thousandth of
+// that maximum. All records of a packet arrive together (ts_recv, sequence); its events happened
+// one after the other (ts_event).
 //
 // Thread safety: one thread.
 #pragma once
@@ -21,12 +22,12 @@ class FlowClock {
   static constexpr std::uint32_t kPacketRecordsMax = 1'200;
   static constexpr std::uint64_t kStartNs = 1'704'205'800'000'000'000;  // 2024-01-02 14:30 UTC
 
-  // Moves on to the next event.
+  // Advances to the next event.
   void begin_event(Random& random);
-  // The event had that many records, at most kEventRecordsMax.
+  // Ends the event, which has `records` records, at most kEventRecordsMax.
   void end_event(std::uint32_t records);
 
-  // False once the last event has completed its packet.
+  // False if the last event completed its packet.
   bool packet_open() const { return packet_open_; }
 
   std::uint64_t ts_recv() const { return ts_recv_; }

@@ -29,7 +29,7 @@ struct Places {
   std::string bus;
 };
 
-// A root that has lost its session log is one too, and damaged: who opens it says so.
+// A root without its session log is still a root, but a damaged one. Opening it reports the damage.
 absl::StatusOr<bool> is_journal_root(Disk& disk, const std::string& path) {
   for (const char* const suffix : {"", kCopySuffix}) {
     const auto there = disk.exists(absl::StrCat(path, "/", kSessionsFileName, suffix));
@@ -64,7 +64,7 @@ absl::StatusOr<Places> find_places(Disk& disk, const std::string& directory) {
   return Places{bus->journal_root, path};
 }
 
-// Sequences of first … last that recorded voids took out of this journal.
+// The number of sequences from first to last that are in voids of this journal.
 std::uint64_t count_void(const SessionLog& sessions, const Id128& journal_id, Sequence first,
                          Sequence last) {
   std::uint64_t count = 0;
@@ -136,7 +136,7 @@ absl::Status JournalFeed::describe(const std::string& root, const std::string& b
   return absl::OkStatus();
 }
 
-// A journal that is published again keeps what its records are.
+// A republished journal keeps the description of its records.
 absl::Status JournalFeed::describe_records(const std::string& root, const Id128& journal_id) {
   description_.records = known_schema_of_size(description_.schema, description_.record_bytes);
   const std::uint64_t hash = newest_description(reader_->sessions(), journal_id);
@@ -166,7 +166,7 @@ absl::StatusOr<FeedBatch> JournalFeed::next() {
   return take_batch(pending_, description_.record_bytes, clock_, batch_by_burst_);
 }
 
-// Reads what comes next into the buffer; nothing is pending afterwards: the end.
+// Reads the next run into the buffer. At the end, nothing is pending afterwards.
 absl::Status JournalFeed::refill() {
   while (next_sequence_ <= bounds_.archived) {
     const auto run = reader_->read(next_sequence_, bounds_, buffer_);
@@ -196,7 +196,8 @@ absl::Status JournalFeed::refill() {
   return absl::OkStatus();
 }
 
-// Waits a moment for a file that somebody may be moving or restoring; false once it took too long.
+// Waits a moment for a missing file, in case it is being moved or restored. Returns false after the
+// grace period, or if the directory was removed.
 bool JournalFeed::may_come_back(const JournalRun& hole) {
   const std::uint64_t now = monotonic_ns();
   if (missing_since_ns_ == 0) missing_since_ns_ = now;
@@ -210,7 +211,8 @@ absl::StatusOr<std::uint64_t> JournalFeed::fingerprint() {
   return description_.source_id;
 }
 
-// The sequence of the last of so many records after `position`: voids have none.
+// The sequence of the n-th record after `position`, n being `records`. Voids do not contain
+// records.
 Sequence JournalFeed::sequence_after(Sequence position, std::uint64_t records) const {
   const SessionLog& sessions = reader_->sessions();
   const Id128& journal_id = sessions.last()->begin.journal_id;

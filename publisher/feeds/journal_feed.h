@@ -1,10 +1,10 @@
-// The feed of a journal: journal:DIR, DIR being a bus directory or the directory that holds
+// The feed of a journal: journal:DIR. DIR is a bus directory or the directory that contains
 // `sessions`.
 //
-// Replays the newest journal there from its oldest retained record to what its files prove at the
-// time of opening; a publisher may be running. Voids hold no records and are passed over. Errors:
-// damage, a file that is still missing after kMissingFileGraceNs, and records that retention removes
-// before they are read.
+// Replays the newest journal in DIR, from its oldest retained record to the newest one that its
+// files prove when the feed is opened. A publisher may be running. Voids do not contain records and
+// are skipped. Errors: damage, a file that is still missing after kMissingFileGraceNs, and records
+// that retention removes before they are read.
 //
 // Thread safety: one thread.
 #pragma once
@@ -54,10 +54,10 @@ class JournalFeed : public Feed {
   RecordClock clock_;
   FeedDescription description_;
   std::uint64_t total_ = 0;
-  Sequence next_sequence_ = 1;          // to read
-  std::uint64_t missing_since_ns_ = 0;  // its file is asked for again; 0: it is not missing
+  Sequence next_sequence_ = 1;          // the next to read
+  std::uint64_t missing_since_ns_ = 0;  // when its file was found missing; 0: it exists
   std::vector<std::byte> buffer_;
-  std::span<std::byte> pending_;  // of the buffer: read, not delivered
+  std::span<std::byte> pending_;  // part of the buffer that is read, not yet delivered
 };
 
 }  // namespace lapwing

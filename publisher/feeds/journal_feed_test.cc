@@ -147,7 +147,7 @@ TEST_CASE("Damage ends the feed after every record before the damaged block") {
   journal.reserve(11, 4'096);
   journal.write(1, 500);
   journal.end(11, 500, SessionEnd::kClosed);
-  flip_bit(journal.file(0, "jnl"), 4'096 + 200 * 64 + 20, 3);  // in block 3: 193 to 256
+  flip_bit(journal.file(0, "jnl"), 4'096 + 200 * 64 + 20, 3);  // in block 3: records 193 to 256
   const auto feed = open_journal(journal.root());
   std::string out;
   absl::Status end;

@@ -38,7 +38,7 @@ Kv16Feed::Kv16Feed(const Kv16Options& options) : options_(options), batch_(kFeed
   description_.source_id = source_id_of(description_.name);
 }
 
-// The generator's step and its mixing lose nothing, so that different numbers stay different.
+// The generator's step and its mixing are bijective, so that different numbers have different keys.
 std::uint64_t Kv16Feed::key_of(std::uint64_t number, std::uint64_t seed) {
   return Random(seed + number).next();
 }

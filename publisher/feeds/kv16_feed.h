@@ -1,11 +1,11 @@
-// The feed of numbered keys: kv16[:key=value,…]. What a store of many keys is measured with.
+// The feed of numbered keys: kv16[:key=value,…]. It is used to measure stores with many keys.
 //
-//   records  how many in one pass, default 1000000; 0: without end
-//   keys     how many different ones, default as many as records; they come in an order without
-//            any locality, all of them before the first comes again
-//   seed     of the keys, default 1
+//   records  number of records in one pass, default 1000000; 0: unlimited
+//   keys     number of different keys, default as many as records. Their order has no locality,
+//            and each key occurs once before any key repeats
+//   seed     seed of the keys, default 1
 //
-// Record n, from 0, has the key key_of(n mod keys) and the value n + 1.
+// Record n, counted from 0, has the key key_of(n mod keys) and the value n + 1.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,7 +26,7 @@ struct Kv16Options {
   std::uint64_t seed = 1;
 };
 
-// Parses "key=value,…". Errors: kInvalidArgument, which names the keys.
+// Parses "key=value,…". Errors: kInvalidArgument, whose message lists the keys.
 absl::StatusOr<Kv16Options> parse_kv16_options(const std::string& text);
 
 class Kv16Feed : public Feed {
@@ -38,7 +38,7 @@ class Kv16Feed : public Feed {
   absl::Status rewind() override;
   std::uint64_t total() const override { return options_.records; }
 
-  // A different key for each number.
+  // Returns a different key for each number.
   static std::uint64_t key_of(std::uint64_t number, std::uint64_t seed);
 
  private:

@@ -8,7 +8,7 @@ namespace lapwing {
 
 absl::StatusOr<std::unique_ptr<Feed>> LoopingFeed::open(std::unique_ptr<Feed> source,
                                                         std::uint64_t passes) {
-  // Not only at the end of the first pass should one learn that there is no second.
+  // Check now that the source can be rewound, not only at the end of the first pass.
   if (auto status = source->rewind(); !status.ok()) return status;
   return std::unique_ptr<Feed>(new LoopingFeed(std::move(source), passes));
 }

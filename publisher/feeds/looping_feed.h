@@ -1,8 +1,9 @@
-// Plays another feed several times, or for ever.
+// Plays another feed several times, or without end.
 //
-// Before every pass of an MBO feed but the first, one clear (R) for each instrument seen so far:
-// the orders of the pass before are gone, and the same ids come again. The first pass is that of
-// the feed alone, so a run may be resumed with another number of passes.
+// Every pass of an MBO feed except the first begins with a clear (R) for each instrument seen so
+// far. It removes the orders of the previous pass, because the same ids occur again. The first pass
+// is identical to that of the source, so that a run can be resumed with a different number of
+// passes.
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,7 +20,7 @@ namespace lapwing {
 
 class LoopingFeed : public Feed {
  public:
-  // `passes`: 0 is for ever. Errors: kUnsupported if the source cannot be rewound.
+  // `passes` is 0 for an unlimited number. Errors: kUnsupported if the source cannot be rewound.
   static absl::StatusOr<std::unique_ptr<Feed>> open(std::unique_ptr<Feed> source,
                                                     std::uint64_t passes);
 
@@ -40,12 +41,12 @@ class LoopingFeed : public Feed {
   const std::unique_ptr<Feed> source_;
   const std::uint64_t passes_;
   const bool mbo_;
-  std::uint64_t pass_ = 0;                      // from 0
+  std::uint64_t pass_ = 0;                      // counted from 0
   bool pass_is_empty_ = true;                   // so far
   absl::flat_hash_set<std::uint64_t> seen_;     // publisher and instrument
   std::vector<dbn::RecordHeader> instruments_;  // in the order in which they were seen
-  dbn::MboMsg last_{};                          // record of the pass: a clear has its times
-  std::vector<dbn::MboMsg> clears_;             // that come before the pass goes on
+  dbn::MboMsg last_{};                          // last record of the pass: a clear has its times
+  std::vector<dbn::MboMsg> clears_;             // to deliver before the pass continues
   std::size_t clears_delivered_ = 0;
 };
 

@@ -43,7 +43,7 @@ class ListFeed : public Feed {
   std::uint64_t skipped() const override { return 0; }
 
   bool can_rewind = true;
-  std::size_t pauses_at = SIZE_MAX;  // there is nothing yet, once in a pass
+  std::size_t pauses_at = SIZE_MAX;  // once per pass, next() returns nothing_yet at this index
 
  private:
   FeedDescription description_;
@@ -68,7 +68,7 @@ std::unique_ptr<Feed> loop(std::vector<dbn::MboMsg> records, std::uint64_t passe
   return *std::move(feed);
 }
 
-// Up to `limit` records.
+// Plays up to `limit` records.
 std::vector<dbn::MboMsg> play_loop(Feed& feed, std::size_t limit = 10'000) {
   std::vector<dbn::MboMsg> out;
   while (out.size() < limit) {

@@ -1,6 +1,6 @@
-// The options of a feed that makes its records up: "name=number,…".
+// Parses the options of a feed that generates its records: "name=number,…".
 //
-// Thread safety: a free function.
+// Thread safety: free function.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct NumberOption {
   std::uint64_t max = UINT64_MAX;
 };
 
-// Stores each number where its option says. Errors: kInvalidArgument, which names `feed` and its
-// `options` in `words`.
+// Stores each number in the variable of its option. Errors: kInvalidArgument, whose message
+// contains `feed` and `words`, the list of its options.
 inline absl::Status parse_number_options(const std::string& text, const char* feed,
                                          const std::string& words,
                                          std::initializer_list<NumberOption> options) {

@@ -8,17 +8,17 @@ namespace {
 using dbn::Action;
 using dbn::Side;
 
-constexpr std::uint32_t kSideOrdersMin = 32;        // below, only additions to that side
-constexpr std::uint32_t kBookOrdersWanted = 1'024;  // both sides; additions rise below, fall above
+constexpr std::uint32_t kSideOrdersMin = 32;        // with fewer, only additions to that side
+constexpr std::uint32_t kBookOrdersWanted = 1'024;  // both sides; with fewer, more additions
 
-// Of 1,024 events: what they are. The rest are modifications.
+// How many of 1,024 events are of each kind. The rest are modifications.
 constexpr std::uint32_t kOutOf = 1'024;
 constexpr std::uint32_t kAddsSparse = 500;
 constexpr std::uint32_t kAddsDense = 390;
 constexpr std::uint32_t kCancels = 300;
 constexpr std::uint32_t kTrades = 60;
 
-// Ticks from the best price: a few, and now and then many.
+// Distance from the best price, in ticks: usually small, sometimes large.
 constexpr std::uint32_t kDistanceNear = 16;
 constexpr unsigned kDistanceRungs = 9;
 
@@ -79,7 +79,7 @@ void OrderFlow::write(Event& event, Action action, Side side, std::uint64_t orde
   record.sequence = clock_.sequence();
 }
 
-// The first events of the flow: each instrument's book begins empty, and says so.
+// Writes a clear. The flow begins with one for each instrument, because the books start empty.
 void OrderFlow::clear(Event& event) {
   book_ = &books_[cleared_];
   instrument_id_ = ++cleared_;
@@ -99,7 +99,8 @@ void OrderFlow::decide(Event& event, bool single) {
   modify(event);
 }
 
-// A level for a resting order: mostly at or near the best price, sometimes better, never crossing.
+// Returns a level for a resting order: usually at or near the best price, sometimes better, never
+// crossing.
 std::uint32_t OrderFlow::passive_level(Side side) {
   const std::uint32_t best = book_->best_level(side);
   const std::uint32_t other = book_->best_level(opposite(side));
@@ -151,8 +152,8 @@ void OrderFlow::modify(Event& event) {
   write(event, Action::kModify, order.side, order.id, price_of(level), size);
 }
 
-// Buyers are the likelier the further the price has fallen below the middle of the levels, so that
-// it never leaves them.
+// The further the price has fallen below the middle of the levels, the more likely the aggressor
+// buys. So the price never leaves the levels.
 Side OrderFlow::aggressor_side() {
   const std::int64_t middle = FlowBook::kLevels / 2;
   const std::int64_t fallen = middle - std::int64_t{book_->best_level(Side::kBid)};
@@ -171,7 +172,7 @@ void OrderFlow::trade(Event& event) {
   const std::uint32_t fill_count = match(side, limit, size);
   report_fills(event, side, order_id, fill_count);
   settle_fills(event, fill_count);
-  // What found no counterpart rests at the aggressor's limit, unless that would cross.
+  // An unfilled rest stays in the book at the aggressor's limit, unless that would cross.
   const bool rests =
       size > 0 && !book_->full() && !crosses(side, limit, book_->best_level(opposite(side)));
   if (!rests) return;
@@ -179,8 +180,8 @@ void OrderFlow::trade(Event& event) {
   write(event, Action::kAdd, side, order_id, price_of(limit), size);
 }
 
-// Finds the resting orders that an aggressor of `size` meets, best price and oldest first, up to
-// its limit; takes them out of the book or shrinks them, and leaves in `size` what is left of it.
+// Finds the resting orders that an aggressor of `size` meets up to its limit, best price and oldest
+// first. Removes them from the book or reduces them, and leaves the unfilled quantity in `size`.
 // Returns the number of fills.
 std::uint32_t OrderFlow::match(Side aggressor, std::uint32_t limit, std::uint32_t& size) {
   const Side side = opposite(aggressor);
@@ -201,7 +202,7 @@ std::uint32_t OrderFlow::match(Side aggressor, std::uint32_t limit, std::uint32_
   return fill_count;
 }
 
-// A T for each price level, followed by an F for each order met there.
+// Writes a T for each price level, followed by an F for each order met at that level.
 void OrderFlow::report_fills(Event& event, Side aggressor, std::uint64_t order_id,
                              std::uint32_t fill_count) {
   for (std::uint32_t first = 0, next = 0; first < fill_count; first = next) {
@@ -218,7 +219,7 @@ void OrderFlow::report_fills(Event& event, Side aggressor, std::uint64_t order_i
   }
 }
 
-// What the fills did to the orders: gone, or smaller.
+// Writes what the fills changed: each order is cancelled or reduced.
 void OrderFlow::settle_fills(Event& event, std::uint32_t fill_count) {
   for (std::uint32_t i = 0; i < fill_count; ++i) {
     const Fill& fill = fills_[i];

@@ -1,12 +1,12 @@
-// A deterministic order flow that a venue could have sent: the events of the synthetic feed.
+// A deterministic order flow that a venue could have sent. It generates the events of the synthetic
+// feed.
 //
-// An event is a clear, an addition, a modification, a cancel (of all or a part), or a trade: per
-// price level a T of the aggressor and an F for each order it met, then what that did to those
-// orders (C or M), then an A if the aggressor's rest stays in the book. Every record refers to an
-// order that is live and large enough, trades meet the oldest order at the best price, no event
-// leaves a crossed book, and the last record of each event carries kFlagLast. A change of price or
-// a growth in size loses an order its place.
-//
+// An event is a clear, an addition, a modification, a full or partial cancel, or a trade. A trade
+// has, for each price level, a T of the aggressor and an F for each order it met. Then it has the
+// changes of those orders (C or M), and an A if the aggressor's rest stays in the book. Every
+// record refers to a live order that is large enough, and trades meet the oldest order at the best
+// price. No event leaves a crossed book, and the last record of each event has kFlagLast. A change
+// of price or an increase in size moves an order to the back of the queue.
 // Thread safety: one thread.
 #pragma once
 
@@ -26,27 +26,27 @@ class OrderFlow {
  public:
   static constexpr std::uint32_t kEventRecordsMax = FlowClock::kEventRecordsMax;
   static constexpr std::int64_t kTick = 250'000'000;                   // 0.25
-  static constexpr std::int64_t kPriceMin = 3'500 * dbn::kPriceScale;  // of level 0
-  static constexpr std::uint16_t kPublisherId = 60'000;                // no venue has it
+  static constexpr std::int64_t kPriceMin = 3'500 * dbn::kPriceScale;  // the price of level 0
+  static constexpr std::uint16_t kPublisherId = 60'000;                // not used by a venue
 
-  // Instruments have the ids 1 … instruments.
+  // The ids of the instruments are 1 … `instruments`.
   OrderFlow(std::uint64_t seed, std::uint32_t instruments);
 
-  // Writes the next event, at most kEventRecordsMax records; exactly one if `single`. Returns their
-  // number.
+  // Writes the next event, at most kEventRecordsMax records, or exactly one if `single`. Returns
+  // the number of records.
   std::uint32_t next_event(dbn::MboMsg* out, bool single);
 
-  // False once the last event has completed its packet: the next record arrives later.
+  // False if the last event completed its packet, so that the next record arrives later.
   bool packet_open() const { return clock_.packet_open(); }
 
  private:
-  // Where an event's records go and what they have in common.
+  // The destination of an event's records, and their number so far.
   struct Event {
     dbn::MboMsg* out;
     std::uint32_t count = 0;
   };
   struct Fill {
-    FlowBook::Order order;  // before it
+    FlowBook::Order order;  // before the fill
     std::uint32_t size;
   };
   static constexpr std::uint32_t kTradeLevelsMax = 3;
@@ -74,7 +74,7 @@ class OrderFlow {
   std::vector<FlowBook> books_;
   FlowBook* book_ = nullptr;         // of the event's instrument, one per packet
   std::uint32_t instrument_id_ = 0;  // of that book
-  std::uint32_t cleared_ = 0;        // instruments whose clear has been sent
+  std::uint32_t cleared_ = 0;        // instruments whose clear was written
   std::uint64_t next_order_id_ = 1;
   std::array<Fill, kFillsMax> fills_;
 };

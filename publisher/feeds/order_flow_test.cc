@@ -20,8 +20,9 @@ std::vector<dbn::MboMsg> make_flow(std::uint64_t seed, std::uint32_t instruments
   return out;
 }
 
-// What a strict book per instrument says of the first wrong record; empty: all are right. Times and
-// sequences are those of the whole flow, so one of an instrument alone rises too.
+// Returns the error of a strict book per instrument for the first wrong record, or "" if all are
+// correct. Times and sequences rise in the whole flow, and so also in the records of each
+// instrument.
 std::string first_wrong(const std::vector<dbn::MboMsg>& records) {
   std::vector<StrictBook> books(65);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -42,7 +43,7 @@ TEST_CASE("Every record of the flow is one that a venue could have sent") {
     if (!wrong.empty()) FAIL("order " << record.order_id << ": " << wrong);
   }
   CHECK_FALSE(book.in_event());
-  // Void unless everything that can go wrong did happen.
+  // The test is meaningful only if everything that can go wrong did happen.
   const auto& actions = book.actions();
   CHECK(actions.at('R') == 1);
   CHECK(actions.at('A') > 50'000);
@@ -74,7 +75,8 @@ TEST_CASE("The strict book notices a record that is left out, doubled or changed
     const std::size_t at = find(action);
     auto left_out = records;
     left_out.erase(left_out.begin() + static_cast<std::ptrdiff_t>(at));
-    // One that takes away may never be missed: what it leaves may not matter again.
+    // The absence of a record that removes quantity may go undetected, because the rest may not
+    // matter again.
     const bool takes = action == dbn::Action::kModify || action == dbn::Action::kCancel;
     if (!takes) CHECK(first_wrong(left_out) != "");
     auto doubled = records;
@@ -125,7 +127,7 @@ TEST_CASE("The price stays on its levels however long the flow is") {
   }
   CHECK(low > OrderFlow::kPriceMin);
   CHECK(high < top);
-  CHECK(high > low);  // it does move
+  CHECK(high > low);  // the price moves
 }
 
 }  // namespace lapwing

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kRecorded[] = "recorded";
 constexpr char kRecordedTimes[] = "recorded*";
-constexpr double kScheduleNsMax = 4e18;  // 126 years: beyond, a schedule stands still
+constexpr double kScheduleNsMax = 4e18;  // 126 years: a schedule does not advance beyond that
 
 std::uint64_t schedule_ns(double ns) {
   return static_cast<std::uint64_t>(std::min(ns, kScheduleNsMax));
@@ -49,7 +49,7 @@ std::uint64_t SystemPaceClock::now_ns() {
 
 void SystemPaceClock::sleep_until_ns(std::uint64_t until_ns) {
   const timespec until = timespec_of(until_ns);
-  // A signal ends it early, so that the caller looks at `stopped`.
+  // A signal ends the sleep early, so that the caller checks `stopped`.
   ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
 }
 
@@ -71,7 +71,7 @@ bool Pacer::wait(std::uint64_t time_ns, std::size_t records) {
   }
 }
 
-// When the batch is due, by the clock.
+// Returns the time at which the batch is due, by the clock.
 std::uint64_t Pacer::schedule(std::uint64_t time_ns, std::size_t records) {
   if (!started_) {
     started_ = true;
@@ -86,7 +86,7 @@ std::uint64_t Pacer::schedule(std::uint64_t time_ns, std::size_t records) {
     elapsed_ns_ += last_time_ns_ != 0 ? std::min(time_ns - last_time_ns_, kSilenceNsMax) : 0;
     last_time_ns_ = time_ns;
   } else if (time_ns != 0 && last_time_ns_ - time_ns > kSilenceNsMax) {
-    last_time_ns_ = time_ns;  // another pass; a smaller step back is records out of order
+    last_time_ns_ = time_ns;  // another pass; smaller steps back are records out of order
   }
   return start_ns_ + schedule_ns(static_cast<double>(elapsed_ns_) / pace_.factor);
 }

@@ -1,12 +1,12 @@
-// When a batch is due: at once, as it was recorded, or at so many records a second.
+// Computes when a batch is due: at once, as recorded, or at a fixed number of records per second.
 //
 //   max          no waiting
-//   recorded     the distances between the records' own times, silences cut to one second
+//   recorded     the intervals between the records' own times, silences cut to one second
 //   recorded*N   the same, N times as fast
 //   RATE         records per second
 //
-// The schedule is kept from the first batch on, so a publisher that was held up catches up. The
-// waiting sleeps until shortly before the moment and spins the rest.
+// The schedule starts with the first batch, so a delayed publisher catches up. A wait sleeps until
+// shortly before the due time, and then spins.
 //
 // Thread safety: one thread.
 #pragma once
@@ -21,8 +21,8 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSilenceNsMax = 1'000'000'000;  // recorded time, before the factor
-inline constexpr std::uint64_t kPaceSpinNs = 100'000;         // before the moment: no more sleeping
-inline constexpr std::uint64_t kPaceSleepNsMax = 50'000'000;  // then `stopped` is asked again
+inline constexpr std::uint64_t kPaceSpinNs = 100'000;         // before the due time: spins
+inline constexpr std::uint64_t kPaceSleepNsMax = 50'000'000;  // then `stopped` is called again
 
 struct Pace {
   enum class Kind { kMax, kRecorded, kRate };
@@ -33,15 +33,15 @@ struct Pace {
   bool by_burst() const { return kind != Kind::kMax; }
 };
 
-// Errors: kInvalidArgument, which names the forms.
+// Errors: kInvalidArgument, whose message lists the forms.
 absl::StatusOr<Pace> parse_pace(const std::string& text);
 
-// Where a pacer's time comes from; tests have their own.
+// The source of a pacer's time; tests use their own.
 class PaceClock {
  public:
   virtual ~PaceClock() = default;
   virtual std::uint64_t now_ns() = 0;                       // monotonic
-  virtual void sleep_until_ns(std::uint64_t until_ns) = 0;  // or less long
+  virtual void sleep_until_ns(std::uint64_t until_ns) = 0;  // may return earlier
 };
 
 // CLOCK_MONOTONIC.
@@ -53,11 +53,12 @@ class SystemPaceClock : public PaceClock {
 
 class Pacer {
  public:
-  // Borrows the clock. `stopped` ends the waiting; it is asked at least every kPaceSleepNsMax.
+  // Borrows the clock. If `stopped` returns true, the wait ends. It is called at least every
+  // kPaceSleepNsMax.
   Pacer(const Pace& pace, PaceClock& clock, std::function<bool()> stopped);
 
-  // Waits until the batch is due: `records` records, of which the first has the time `time_ns` (0:
-  // none, it is due with the one before). False: stopped.
+  // Waits until the batch is due. It has `records` records, and its first record has the time
+  // `time_ns` (0: no time, so it is due with the previous batch). Returns false if stopped.
   bool wait(std::uint64_t time_ns, std::size_t records);
 
  private:

@@ -1,5 +1,5 @@
-// A small deterministic generator (SplitMix64) and the draws the synthetic flow needs: integers
-// only, so that the same seed gives the same flow on every machine.
+// A small deterministic generator (SplitMix64) and the distributions that the synthetic flow needs.
+// It uses only integers, so that the same seed gives the same flow on every machine.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,7 +27,7 @@ class Random {
                                       32);
   }
 
-  // Heavy-tailed in [1, 2^(rungs)): each doubling is half as likely as the one before.
+  // Heavy-tailed in [1, 2^(rungs)): each doubling is half as likely as the previous one.
   std::uint32_t ladder(unsigned rungs) {
     const std::uint64_t bits = next();
     const auto rung = static_cast<unsigned>(

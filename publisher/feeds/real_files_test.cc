@@ -1,4 +1,4 @@
-// Real files of the market, of the folder LAPWING_TEST_DATA.
+// Tests with real market files from the folder LAPWING_TEST_DATA.
 #include <catch2/catch.hpp>
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 struct RealFile {
   const char* name;
   std::uint64_t records;
-  std::size_t record_bytes;  // 0: of several sizes, so that no bus takes it
+  std::size_t record_bytes;  // 0: several sizes, so a bus cannot carry it
 };
 
 constexpr RealFile kRealFiles[] = {

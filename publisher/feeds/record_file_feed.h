@@ -1,7 +1,7 @@
 // The feed of a record file or stream: file:PATH, file:-.
 //
-// The file says what its records are, and so the bus does. Part of a record at the end is left out
-// and reported as an error, once everything before it is delivered.
+// The file describes its records, and the feed passes that description to the bus. A partial record
+// at the end is skipped, and reported as an error after all earlier records were delivered.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace lapwing {
 
 class RecordFileFeed : public Feed {
  public:
-  // `path` may be "-". Errors: as RecordFileReader::open.
+  // `path` may be "-". Errors: those of RecordFileReader::open.
   static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& path,
                                                     const FeedOptions& options);
 
@@ -34,7 +34,7 @@ class RecordFileFeed : public Feed {
   const bool batch_by_burst_;
   FeedDescription description_;
   RecordClock clock_;
-  std::span<std::byte> pending_;  // read, not delivered
+  std::span<std::byte> pending_;  // read, not yet delivered
 };
 
 }  // namespace lapwing

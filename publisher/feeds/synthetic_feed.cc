@@ -12,9 +12,10 @@ namespace lapwing {
 namespace {
 
 constexpr char kDataset[] = "LAPWING.SYNTH";
-constexpr std::uint32_t kFirstDate = 20240102;  // of FlowClock::kStartNs
+constexpr std::uint32_t kFirstDate = 20240102;  // the date of FlowClock::kStartNs
 constexpr std::uint32_t kEndDate = 20340102;
-// Raised whenever the same options give other records, so that no run resumes into another flow.
+// Increase this whenever the same options generate different records, so that no run resumes with
+// another flow.
 constexpr std::uint32_t kFlowVersion = 1;
 
 absl::StatusOr<std::string> encode_symbols(std::uint32_t instruments) {

@@ -1,11 +1,11 @@
 // The feed of a deterministic, valid order flow: synthetic[:key=value,…].
 //
-//   records      how many in one pass, default 1000000; 0: without end
-//   seed         of the flow, default 1: the same seed gives the same records on every machine
+//   records      number of records in one pass, default 1000000; 0: unlimited
+//   seed         seed of the flow, default 1; the same seed gives the same records on every machine
 //   instruments  1 to 64, default 1; their ids are 1 … N, their symbols SYN1 … SYNN
 //
-// order_flow.h says what the records are, flow_clock.h when they happen. A pass begins with a clear
-// for each instrument.
+// order_flow.h describes the records, flow_clock.h their times. A pass begins with a clear for each
+// instrument.
 //
 // Thread safety: one thread.
 #pragma once
@@ -29,7 +29,7 @@ struct SyntheticOptions {
   std::uint32_t instruments = 1;
 };
 
-// Parses "key=value,…". Errors: kInvalidArgument, which names the keys.
+// Parses "key=value,…". Errors: kInvalidArgument, whose message lists the keys.
 absl::StatusOr<SyntheticOptions> parse_synthetic_options(const std::string& text);
 
 class SyntheticFeed : public Feed {

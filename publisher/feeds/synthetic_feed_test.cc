@@ -49,7 +49,7 @@ Pass play_synthetic(Feed& feed) {
 
 }  // namespace
 
-// Whoever changes the flow raises kFlowVersion in synthetic_feed.cc and puts the new digests here.
+// If you change the flow, increase kFlowVersion in synthetic_feed.cc and update these digests.
 TEST_CASE("The same options give the same records on every machine") {
   CHECK(play_synthetic(*open_synthetic("synthetic:records=100000")).digest == 0xff136c0d4d074b14);
   CHECK(play_synthetic(*open_synthetic("synthetic:records=100000,seed=7,instruments=3")).digest ==

@@ -32,9 +32,9 @@ static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmen
               kSumMemoryBytesMax);
 
 constexpr std::uint64_t kRateWindowNs = 100'000'000;
-constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait while starting and ending
+constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait during a start or an end
 
-// Records a second, by windows of kRateWindowNs; rises at once, falls by a quarter per window.
+// Records per second, by windows of kRateWindowNs. Rises at once, falls by a quarter per window.
 class RateMeter {
  public:
   void observe(Sequence head, std::uint64_t now_ns) {
@@ -138,13 +138,13 @@ struct Archiver::State {
     Sequence head = 0;
     std::uint64_t ns = 0;  // CLOCK_MONOTONIC
     std::uint64_t wall_ns = 0;
-  } now;  // as the owner last passed it
+  } now;  // as of the owner's last call
   Sequence reserved_through = 0;
-  Sequence present_through = 0;  // end of the segments that were there at the start
+  Sequence present_through = 0;  // end of the segments that existed at the start
   bool closing = false;
-  std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
+  std::uint64_t stalled_ns = 0;  // at the start and the end: waiting time without a completion
 
-  std::uint64_t names_due_ns = 0;  // when the names of open files are looked at next
+  std::uint64_t names_due_ns = 0;  // when the names of open files are checked next
   struct {
     bool index = false, retention = false, session_log = false, retention_file = false;
   } noted;  // troubles that were logged
@@ -200,8 +200,8 @@ absl::Status Archiver::State::open() {
   return reserve();
 }
 
-// The first segment must exist, so it is made before the segments ahead, which could take its
-// space. If one of those fails, it is tried again later.
+// The first segment must exist, so it is prepared before the segments ahead, which could take its
+// space. If one of those fails, it is retried later.
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   absl::Status status = prepare_through(first);
@@ -229,7 +229,7 @@ std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t 
   } else if (!was_good && !state.end_tried) {
     state.record_failure();
   }
-  // A failure met now is recorded in the next turn: before it the owner shows it.
+  // A failure in this turn is recorded in the next turn, so that the owner can publish it first.
   if (was_good != state.good()) return now_ns;
   const std::uint64_t next_ns = state.next_turn_ns();
   if (state.queue.in_flight() == 0) return next_ns;
@@ -259,12 +259,12 @@ void Archiver::State::turn() {
   note_troubles();
 }
 
-// Whether the open files are still the ones that the next start will find.
+// Checks that the open files are still those that the next start will find.
 absl::Status Archiver::State::check_names() {
   names_due_ns = now.ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
-  // Locks again, because a reader's lock may have prevented it before (os/file_lock.h).
+  // Locks them again, because a reader's lock may have prevented that before (os/file_lock.h).
   for (const FileHandle file : sessions.held_files()) {
     options.journal.disk->lock(file, 0).IgnoreError();
   }
@@ -291,7 +291,7 @@ absl::Status Archiver::State::check_names() {
   return absl::OkStatus();
 }
 
-// What ends no journal is said once.
+// Logs each trouble that does not end the journal once.
 void Archiver::State::note_troubles() {
   if (cycle.index_failures() > 0) {
     note(noted.index, absl::StrCat("the time index has a hole: ", cycle.index_failure().message(),
@@ -312,11 +312,11 @@ void Archiver::State::log(LogEvent event, std::string message) const {
   options.log(log_entry(event, std::move(message), {{"path", options.journal.directory}}));
 }
 
-// Hands to the kernel what is queued and takes what has completed. Returns how much that was.
+// Passes queued requests to the kernel and takes completions. Returns the number of completions.
 std::size_t Archiver::State::collect(std::uint64_t wait_ns) {
   const std::size_t count = queue.reap(completions, wait_ns);
   for (const WriteCompletion& completion : std::span(completions).first(count)) {
-    if (!good()) break;  // nothing that completes after a failure counts
+    if (!good()) break;  // ignore completions after a failure
     switch (owner_of(completion.tag)) {
       case TagOwner::kWriter: {
         const absl::Status status = writer.complete(completion.tag, completion.result);
@@ -346,7 +346,7 @@ SegmentDemand Archiver::State::demand() const {
   const std::uint64_t first = geometry.segment_of(writer.submitted() + 1);
   const std::uint64_t ahead = std::max(
       kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
-  // At the end nothing is prepared that no record will reach.
+  // During a close, do not prepare segments that no record will reach.
   const std::uint64_t last = closing ? geometry.segment_of(std::max(now.head, options.first))
                                      : first + std::min<std::uint64_t>(ahead, pool.size() / 2);
   const auto needed = closing ? first : writer.missing_segment();
@@ -362,7 +362,7 @@ absl::Status Archiver::State::reserve_if_low() {
   const Sequence left = reserved_through - std::min(reserved_through, now.head);
   if (closing && now.head <= reserved_through) return absl::OkStatus();
   if (left > reservation_step() / 2) return absl::OkStatus();
-  collect(0);  // what is queued goes on while this thread syncs
+  collect(0);  // queued requests continue while this thread syncs
   return reserve();
 }
 
@@ -389,8 +389,8 @@ void Archiver::State::fail(JournalState state, const absl::Status& why) {
                                                     "session begins a new one"));
 }
 
-// The end is recorded before anything goes beyond the reservation: after a power cut the next start
-// would otherwise continue after the reservation, with sequences that subscribers have already
+// Records the end before any sequence beyond the reservation is used. Otherwise, after a power cut,
+// the next start would continue after the reservation, with sequences that subscribers have already
 // seen.
 void Archiver::State::record_failure() {
   end_tried = true;
@@ -403,7 +403,7 @@ void Archiver::State::record_failure() {
   log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
-// Lets later readers report the records that the journal lacks as lost.
+// Lets later readers report as lost the records that the journal lacks.
 void Archiver::State::record_published() {
   const absl::Status recorded = retention.record_published(now.head);
   if (recorded.ok()) return;
@@ -429,7 +429,7 @@ std::string Archiver::State::stall_report() const {
                       " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
-// Everything up to head durable, the indexes too, and nothing in flight.
+// Makes everything up to head durable, and the indexes too, and waits until nothing is in flight.
 void Archiver::State::finish() {
   schedule.request_flush(now.head);
   absl::Status status;
@@ -451,14 +451,14 @@ void Archiver::State::finish() {
   give_back_unused(now.head >= options.first ? now.head : present_through);
 }
 
-// Removes segments beyond `last`, and gives back the space behind `last` in its own segment.
+// Removes segments beyond `last`, and releases the space after `last` in its own segment.
 void Archiver::State::give_back_unused(Sequence last) {
   note_if_failed(pool.discard_beyond(last), "an unused segment stays behind");
   note_if_failed(pool.release_beyond(last),
                  "the last segment keeps the space that it has reserved");
 }
 
-// Of what the end leaves for the next start.
+// Logs a failure to clean up during the close. The next start uses the leftover.
 void Archiver::State::note_if_failed(const absl::Status& status, const char* what) {
   if (status.ok()) return;
   log(LogEvent::kJournalTrouble,

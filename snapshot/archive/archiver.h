@@ -1,48 +1,51 @@
-// Writes the ring to the journal: blocks from the ring's own memory, sums, reservations, syncs.
+// Writes the ring to the journal: blocks directly from the ring's memory, sums, reservations,
+// syncs.
 //
-// Sans time and sans thread: the owner (the publisher's file thread, or a test) calls step() again
-// and again with the head it sees and the clock it has; step() never sleeps longer than it is told
-// to. All file access goes through Disk and WriteQueue. Opening and naming segments, and reserving
-// sequences (two syncs), are synchronous; everything else goes on while they last.
+// It has no clock and no thread. The owner (the publisher's file thread, or a test) calls step()
+// repeatedly with the current head and time. step() never sleeps longer than its argument allows.
+// All file access uses Disk and WriteQueue. Opening and naming segments, and reserving sequences
+// (two syncs), are synchronous; other requests continue meanwhile.
 //
-// The guarantee it gives (docs/explanation/durability.md): a slot whose sequence is at most limit() may be
-// overwritten or written, because everything that leaves the ring thereby is archived.
+// The guarantee (docs/explanation/durability.md): a slot whose sequence is at most limit() may be
+// overwritten or written, because every record that leaves the ring by that is archived.
 //
 // Invariants
 //  1. archived = end of the contiguous completed writes; durable ≤ archived ≤ head.
-//  2. Never two writes in flight to one block; a partial block goes from a private copy,
-//     zero-padded.
-//  3. durable moves only after: writes up to W complete, data synced, their sums written, sums
-//     synced.
-//  4. No sequence beyond the synced reservation is ever allowed by limit(), unless the journal has
-//     failed and the session's end is recorded, or cannot be.
-//  5. The first failed write or sync of records, sums or `sessions` is final: durable freezes,
+//  2. Two writes to one block are never in flight together. A partial block is written from a
+//     private, zero-padded copy.
+//  3. durable moves only after all of these: writes up to W are complete, data is synced, their
+//     sums are written, sums are synced.
+//  4. limit() never allows a sequence beyond the synced reservation, unless the journal has failed
+//     and the session's end is recorded, or cannot be recorded.
+//  5. The first failed write or sync of records, sums or `sessions` is final: durable freezes, and
 //     nothing more is submitted.
 //
-// What ends a journal endangers a record, or a sequence that might be given twice:
+// Errors that end a journal endanger a record, or could cause a sequence to be used twice:
 //
-//   fails                                      why
+//   error                                      reason
 //   -----------------------------------------  ---------------------------------------------------
-//   a write or sync of .jnl or .sum            records, or their proof, may not be there
-//   the needed segment cannot be had, twice    records have no place
-//   .jnl or .sum that holds records is gone    what is written to it is kept by nobody
-//   a reservation or the end cannot be synced  sequences might be given twice
-//   `sessions` and its copy are gone           the same, after a power cut
-//   nothing completes at the end               records may not be there
-//   shed()                                     as asked
+//   a write or sync of .jnl or .sum            records, or their proof, may be missing
+//   preparing the needed segment fails twice   records cannot be stored
+//   a .jnl or .sum with records was removed    writes to it are lost
+//   a reservation or the end cannot be synced  sequences might be used twice
+//   `sessions` and its copy were removed       the same, after a power cut
+//   nothing completes during the close         records may be missing
+//   shed()                                     requested
 //
-// Anything else is logged once, counted, and the journal goes on: a write or sync of .idx, which is
-// a hint; a file that retention or the end cannot remove, and the sync of the directory after it;
-// reserved space that the end cannot give back;
-// an unused segment that somebody removed, which is prepared anew; one of `sessions` and its copy
-// that somebody removed, which the next start makes anew; `retention` removed, which is made again
-// at once (while it cannot be, no segment is removed).
+// After any other error, the journal continues. Such an error is counted and logged once:
+// - A write or sync of .idx failed. The index is only a hint.
+// - Retention or the close cannot remove a file, or the sync of the directory after that failed.
+// - The close cannot release reserved space.
+// - An unused segment was removed. It is prepared again.
+// - Either `sessions` or its copy was removed. The next start recreates it.
+// - `retention` was removed. It is recreated at once, and until that succeeds, no segment is
+//   removed.
 //
-// A disk that is full when a segment is prepared ahead is not a failure yet: it is tried again
-// until the segment is needed, and once more then.
+// A full disk while a segment is prepared ahead is not a failure yet. The preparation is retried
+// until the segment is needed, and once more at that time.
 //
-// Parts: BlockWriter (blocks to segments), SegmentPool (segments ahead of need), SyncCycle
-// (archived to durable), SyncSchedule (when), SegmentRetention (the oldest end).
+// Parts: BlockWriter (blocks to segments), SegmentPool (preparing segments ahead), SyncCycle
+// (archived to durable), SyncSchedule (timing), SegmentRetention (removing the oldest segments).
 //
 // Thread safety: one thread.
 #pragma once
@@ -67,14 +70,14 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kReservationStepMin = std::uint64_t{1} << 22;  // sequences
 inline constexpr std::uint64_t kReservationLaps = 4;
-inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate seen so far
-// A reservation is at least the session's records divided by this, so the number of rows grows with
-// the logarithm of the session's length: about 50,000 rows in ten years at ten million records a
-// second.
+inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate so far
+// A reservation has at least the session's records divided by this. So the number of entries grows
+// with the logarithm of the session's length: about 50,000 entries in ten years at ten million
+// records a second.
 inline constexpr std::uint64_t kReservationShare = 2048;
 
-// How many sequences a session that has published `records` reserves beyond head. `in_time`: the
-// records that are expected within kReservationSeconds.
+// The number of sequences that a session with `records` published records reserves beyond head.
+// `in_time`: the records expected within kReservationSeconds.
 constexpr std::uint64_t reservation_step(std::uint64_t capacity, std::uint64_t in_time,
                                          std::uint64_t records) {
   return std::max(std::max(kReservationStepMin, kReservationLaps * capacity),
@@ -82,17 +85,17 @@ constexpr std::uint64_t reservation_step(std::uint64_t capacity, std::uint64_t i
 }
 
 inline constexpr std::uint64_t kSegmentsAheadMin = 2;
-// Of slots. The sums of the segments that are open are in memory: see kSumMemoryBytesMax.
+// Bytes of slots. The sums of the open segments are in memory: see kSumMemoryBytesMax.
 inline constexpr std::uint64_t kSegmentSlotBytesMax = std::uint64_t{2} << 30;
 inline constexpr std::uint64_t kSegmentSecondsAhead = 2;
-// A start or an end that waits for the disk gives up after this long without a completion; the
-// destructor says each time that it goes on waiting.
+// A start or an end that waits for the disk fails after this long without a completion. The
+// destructor logs at this interval that it is still waiting.
 inline constexpr std::uint64_t kStallNsMax = 60'000'000'000;
-// Between looks at the names of the open files.
+// The interval between checks of the names of the open files.
 inline constexpr std::uint64_t kNamesCheckNs = 1'000'000'000;
 
 struct ArchiverOptions {
-  JournalFiles journal;  // its directory exists
+  JournalFiles journal;  // its directory must exist
   SchemaLabel schema;
   Sequence first = 1;          // of this session: archived and durable start at first - 1
   Sequence oldest = 1;         // oldest retained sequence at the start
@@ -102,7 +105,7 @@ struct ArchiverOptions {
   Retention retention;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
-  LogHook log;  // of what no status can say; may be empty
+  LogHook log;  // for events that no status reports; may be empty
 };
 
 struct ArchiverCounters {
@@ -114,71 +117,73 @@ struct ArchiverCounters {
   std::uint64_t segments_prepared = 0;
   std::uint64_t segment_waits = 0;  // times archiving waited for a segment
   std::uint64_t segments_pruned = 0;
-  std::uint64_t prune_failures = 0;  // files that could not be unlinked, and syncs after it
+  std::uint64_t prune_failures = 0;  // files that could not be unlinked, and failed syncs after it
   std::uint64_t index_failures = 0;  // cycles whose index could not be written or synced
 };
 
 class Archiver {
  public:
-  // For the last session of `sessions`, which has no end. Prepares the
-  // first segments and synchronously reserves the first sequences, so that limit() is
-  // at least first - 1 + capacity (rounded by blocks) when it returns. Disk, queue and sessions
-  // outlive the archiver; the queue has nothing in flight.
+  // Starts an archiver for the last session of `sessions`, which must not have an end. Prepares the
+  // first segments and synchronously reserves the first sequences. On return, limit() is at least
+  // first - 1 + capacity (rounded by blocks). Disk, queue and sessions must outlive the archiver.
+  // The queue must have nothing in flight.
   // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.
   static absl::StatusOr<std::unique_ptr<Archiver>> start(WriteQueue& queue, SessionLog& sessions,
                                                          const ArchiverOptions& options);
-  // Waits for what is in flight, however long it takes, and logs every kStallNsMax that it does. A
-  // deadline would be no end, and not safe:
-  //  - What the disk has begun cannot be cancelled: io_uring reaches only what still queues.
-  //  - The memory under a request is the archiver's and the ring's. Given back, it might be written
-  //    as what it has become by then, over a block that holds durable records.
-  //  - A process that ends instead waits for the same requests in the kernel, and for so long the
-  //    kernel holds the publisher's lock.
-  // The publisher has told its subscribers and removed its names before it comes to this.
+  // Waits for all requests in flight, however long that takes, and logs it every kStallNsMax. A
+  // deadline would not be safe:
+  // - Requests that the disk has begun cannot be cancelled: io_uring cancels only queued ones.
+  // - A request uses memory of the archiver or the ring. If that memory were freed and reused, its
+  //   new content might be written over a block that holds durable records.
+  // - Ending the process instead does not help. The kernel waits for the same requests, and holds
+  //   the publisher's lock until they complete.
+  // Before this wait, the publisher has informed its subscribers and removed its names.
   ~Archiver();
   Archiver(const Archiver&) = delete;
   Archiver& operator=(const Archiver&) = delete;
 
-  // One turn: reaps completions, moves archived and durable, submits what is due, prepares
-  // segments. Waits for completions up to wait_ns if and only if something is in flight and nothing
-  // is due. Returns the monotonic time by which it wants the next turn even if head does not move:
-  // now_ns while something is in flight (the next turn waits for it), UINT64_MAX if there is
-  // nothing to do.
+  // Runs one turn: reaps completions, moves archived and durable, submits what is due, and prepares
+  // segments. Waits for completions, for up to wait_ns, if and only if something is in flight and
+  // nothing is due. Returns the monotonic time by which the next turn is needed even if head does
+  // not move. That is now_ns while something is in flight (the next turn waits for it), or
+  // UINT64_MAX if there is nothing to do.
   std::uint64_t step(Sequence head, std::uint64_t now_ns, std::uint64_t wall_ns,
                      std::uint64_t wait_ns);
 
   Sequence archived() const;
   Sequence durable() const;
   Sequence oldest() const;
-  // The highest sequence that may be written into the ring now. After a failure nothing waits for
-  // the disk any more: the reservation is the limit until the end is recorded, then there is none
-  // (kSequenceMax). An owner that would rather stop looks at condition().
+  // The highest sequence that may be written into the ring now. After a failure, the publisher no
+  // longer waits for the disk: the limit is the reservation until the end is recorded, and then
+  // kSequenceMax. An owner that must stop on a failure checks condition().
   Sequence limit() const;
-  // kFailed or kShed from the failure on; failure() then says what, where and errno. The end is
-  // recorded in the next turn, which may take a sick disk long: before it the owner shows this, so
-  // that whoever settles the session after a kill knows, and then limit().
+  // kFailed or kShed after a failure; failure() then returns the error with its path and errno. The
+  // end is recorded in the next turn, which can take long on a faulty disk. Before that turn, the
+  // owner must publish this condition, so that the start that settles the session after a kill
+  // finds it, and then limit().
   JournalCondition condition() const;
   const absl::Status& failure() const;  // kJournalFailed
-  // Whether `sessions` says how the session ended. Until it does, the ring's page 1 is all that
-  // tells a failed journal from a power cut.
+  // Whether `sessions` records how the session ended. Until then, only page 1 of the ring
+  // distinguishes a failed journal from a power cut.
   bool end_recorded() const;
   ArchiverCounters counters() const;
 
-  // Wants everything up to `through` (clamped to head) durable as soon as possible.
+  // Requests that everything up to `through` (clamped to head) becomes durable as soon as possible.
   void request_flush(Sequence through);
-  // Wants whole segments below this sequence removed, of those that are durable now (so never the
-  // one that holds durable + 1).
+  // Requests the removal of whole segments below this sequence that are durable now, so never of
+  // the segment that holds durable + 1.
   void request_prune(Sequence below);
-  // What was requested is not all gone yet. A journal that fails or closes meanwhile never is done.
+  // True while a requested removal is not complete. It stays true if the journal fails or closes
+  // first.
   bool pruning() const;
-  // Ends the journal as failed without an I/O error (--on-journal-lag shed). The owner shows
+  // Ends the journal as failed without an I/O error (--on-journal-lag shed). The owner must publish
   // condition() and limit() before the next turn.
   void shed();
 
-  // The clean end: makes everything up to head durable, removes the segments that were prepared in
-  // vain, gives back what the last one has reserved, and appends the `end` entry. The caller keeps
-  // head still. On a failed journal it only tries to append `end` with kFailed, if that was not
-  // tried before; failure() is returned.
+  // The clean end: makes everything up to head durable, removes unused segments, releases the
+  // unused space of the last segment, and appends the `end` entry. head must not move meanwhile. If
+  // the journal has failed, it only tries to append an `end` with kFailed, unless that was tried
+  // before, and returns failure().
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kBlockSlots = 64;
 constexpr std::uint64_t kSegmentSlots = 1024;
 
-// A simulated disk and a publisher on it. 64 slots a block, 1,024 a segment and in the ring.
+// A simulated disk with a publisher. 64 slots per block, 1,024 per segment and in the ring.
 struct Bench {
   explicit Bench(std::uint64_t seed = 1, const SimBehaviour& behaviour = {},
                  ArchiveFixture::Options options = {.root = kSimRoot})
@@ -57,8 +57,8 @@ struct Bench {
     const std::uint64_t segment = geometry.segment_of(geometry.block_first(number));
     return read<SumEntry>(path(segment, "sum"), sum_offset(geometry, number), 1)[0];
   }
-  // True if the journal's files hold exactly records first … last of session `salt` in their
-  // places.
+  // True if the journal's files contain exactly records first … last of session `salt`, at their
+  // positions.
   bool holds_all(Sequence first, Sequence last, std::uint64_t salt) {
     const JournalGeometry& geometry = publisher.geometry();
     std::vector<std::byte> expected(geometry.slot_bytes);
@@ -72,7 +72,8 @@ struct Bench {
     return true;
   }
   bool holds(Sequence n, std::uint64_t salt) { return holds_all(n, n, salt); }
-  // How far the sums go. Each must be right for its block, also beyond what was announced.
+  // Returns how far the sums reach. Each must be right for its block, even beyond what was
+  // announced.
   Sequence durable_by_sums(Sequence first, Sequence through) {
     const auto segments = list_segments(files());
     const auto walk = walk_sums(files(), *segments, first, through);
@@ -85,7 +86,7 @@ struct Bench {
     }
     return walk->durable;
   }
-  // Whatever has a name .jnl is whole and has its companions.
+  // Checks that every segment with a .jnl name is complete and has its companions.
   void check_segments() {
     const JournalGeometry& geometry = publisher.geometry();
     const auto segments = list_segments(files());
@@ -117,7 +118,7 @@ bool flush(Bench& bench) {
       [&] { return bench.archiver().durable() == bench.publisher.head(); }, 10'000, 1);
 }
 
-// A ring and segments of 65,536 slots, so that a reservation is used up within a test.
+// A ring and segments of 65,536 slots, so that a test can use up a reservation.
 ArchiveFixture::Options many_small_records() {
   ArchiveFixture::Options options{.root = kSimRoot};
   options.geometry = {.slot_bytes = 16, .record_bytes = 8, .segment_slots = 65536};
@@ -145,7 +146,7 @@ TEST_CASE("A slot is not given up before its block is archived") {
       if (random.chance(5)) bench.archiver().request_flush(bench.publisher.head());
       const Sequence limit = bench.archiver().limit();
       if (limit <= kSegmentSlots) continue;
-      // The newest slot that may be overwritten, and the rest of its block: all is in the journal.
+      // The newest slot that may be overwritten, and the rest of its block, are in the journal.
       const Sequence given_up = limit - kSegmentSlots;
       REQUIRE(given_up % kBlockSlots == 0);
       REQUIRE(given_up <= bench.archiver().archived());
@@ -156,7 +157,7 @@ TEST_CASE("A slot is not given up before its block is archived") {
     CHECK(bench.durable_by_sums(1, bench.publisher.head()) == bench.publisher.head());
     CHECK(bench.nothing_wrong());
   }
-  CHECK(gated > 100);  // or the publisher was never held up, and nothing was tried
+  CHECK(gated > 100);  // otherwise the publisher never waited, and nothing was tested
 }
 
 TEST_CASE("A block that fills in three steps is rewritten whole and its earlier sum still holds") {
@@ -181,7 +182,7 @@ TEST_CASE(
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish_all(50);
   REQUIRE(flush(bench));                            // the private copy has 50 slots
-  bench.publisher.publish_all(kSegmentSlots - 40);  // and the ring's first slots are a lap old
+  bench.publisher.publish_all(kSegmentSlots - 40);  // the ring's first slots are a lap old
   REQUIRE(flush(bench));
   const auto block = bench.block(kSegmentSlots / kBlockSlots);
   CHECK(std::ranges::all_of(std::span(block).subspan(10 * 64),
@@ -233,7 +234,7 @@ TEST_CASE("No sequence is allowed that is not reserved on both copies of the ses
   CHECK(first == kReservationStepMin);
   CHECK(first % kBlockSlots == 0);
   CHECK(bench.archiver().limit() == 4096);
-  bench.disk.power_cut();  // at once: what start() has reserved is on the medium
+  bench.disk.power_cut();  // at once: what start() has reserved is on the disk
   CHECK(reserved() == first);
 }
 
@@ -320,7 +321,7 @@ TEST_CASE("A session that begins beyond a void makes only the segments it needs"
   CHECK(bench.durable_by_sums(first, first + 99) == first + 99);
 }
 
-// What must hold once the journal has failed: durable stays, and so does what it promised.
+// Checks the state of a failed journal: durable does not move, and what it covers is intact.
 void check_frozen(Bench& bench, JournalState state, int sys_errno) {
   bench.publisher.step();  // records the end
   const Sequence durable = bench.archiver().durable();
@@ -406,7 +407,7 @@ TEST_CASE("A journal that is shed lifts the limit at once and records its end") 
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.queue.behaviour().hold_writes = true;
-  CHECK(bench.publisher.publish(5000) == kSegmentSlots);  // the disk stands still
+  CHECK(bench.publisher.publish(5000) == kSegmentSlots);  // the disk is stopped
   bench.publisher.step();
   CHECK(bench.publisher.publish(1) == 0);
   bench.archiver().shed();
@@ -424,7 +425,7 @@ TEST_CASE("A full disk is a failure only when the segment is needed, and once mo
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().failure().ok());
   CHECK(bench.archiver().step(bench.publisher.head(), bench.publisher.now_ns(), 0, 0) !=
-        UINT64_MAX);  // it wants to try again
+        UINT64_MAX);  // it requests another attempt
 
   SECTION("room in time: the journal goes on") {
     bench.disk.set_capacity(UINT64_MAX);
@@ -501,7 +502,7 @@ TEST_CASE("A segment that is not ready makes archiving wait, is counted, and is 
   for (int i = 0; i < 100; ++i) bench.publisher.step(1);
   CHECK(bench.archiver().archived() == 3 * kSegmentSlots);
   CHECK(bench.archiver().counters().segment_waits == 1);
-  CHECK(bench.publisher.head() == 4 * kSegmentSlots);  // a ring beyond
+  CHECK(bench.publisher.head() == 4 * kSegmentSlots);  // a full ring ahead
   CHECK(bench.publisher.publish(1) == 0);
   bench.queue.behaviour().hold_syncs = false;
   REQUIRE(flush(bench));
@@ -513,7 +514,7 @@ TEST_CASE("At least two segments beyond the current one are ready, more at a hig
   REQUIRE(bench.publisher.begin(1, 1).ok());
   CHECK(bench.disk.exists(bench.path(2, "jnl")).value());
   CHECK_FALSE(bench.disk.exists(bench.path(3, "jnl")).value());
-  // 5,120 records a second for a while: ten segments in two seconds.
+  // 5,120 records per second for a while: ten segments in two seconds.
   for (int i = 0; i < 20; ++i) {
     bench.publisher.publish_all(512);
     bench.publisher.pass_time(100'000'000);
@@ -665,7 +666,7 @@ TEST_CASE("Retention by bytes moves oldest first and unlinks in a later turn") {
     CHECK(now >= oldest);
     CHECK(now <= bench.archiver().durable() + 1);
     if (now > oldest) {
-      // The turn that moved oldest has unlinked nothing of it yet.
+      // The turn that moved `oldest` has not unlinked any file yet.
       const std::uint64_t segment = bench.publisher.geometry().segment_of(now - 1);
       CHECK(bench.disk.exists(bench.path(segment, "jnl")).value());
       bench.publisher.step(1);
@@ -732,7 +733,7 @@ ArchiveFixture::Options aged_a_minute() {
   return options;
 }
 
-// A session of two segments, which has ended.
+// Publishes a session of two segments, and ends it.
 void publish_two_segments(Bench& bench) {
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish_all(2 * kSegmentSlots);
@@ -740,7 +741,7 @@ void publish_two_segments(Bench& bench) {
   bench.publisher.drop_archiver();
 }
 
-// The next one.
+// Publishes the next session.
 void publish_on(Bench& bench, std::size_t records) {
   REQUIRE(bench.publisher.begin(2, 2 * kSegmentSlots + 1).ok());
   bench.publisher.publish_all(records);
@@ -789,7 +790,7 @@ TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock"
   bench.publisher.pass_time(50'000'000'000);
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().oldest() == 1);
-  // What becomes old goes nevertheless.
+  // Segments that become too old are removed nevertheless.
   bench.publisher.pass_time(20'000'000'000);
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().oldest() == 3 * kSegmentSlots + 1);

@@ -1,4 +1,4 @@
-// What ends a journal and what does not: files that somebody removes, hints that cannot be written.
+// Which troubles end a journal and which do not: removed files, and hints that cannot be written.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -47,13 +47,13 @@ struct TroubledBench {
           return done || !publisher.archiver().failure().ok();
         },
         10'000, 1));
-    for (int i = 0; i < 10; ++i) publisher.step(1);  // the index, too
+    for (int i = 0; i < 10; ++i) publisher.step(1);  // also the index
   }
   void look_at_names() {
     publisher.pass_time(kNamesCheckNs);
     for (int i = 0; i < 100; ++i) publisher.step(1);
   }
-  // Asks for the segments below this sequence to be removed, and waits for it.
+  // Requests the removal of the segments below this sequence, and waits for it.
   void prune(Sequence below) {
     publisher.archiver().request_prune(below);
     REQUIRE(publisher.step_until([&] { return !publisher.archiver().pruning(); }, 1000));
@@ -73,7 +73,7 @@ struct TroubledBench {
   }
   SessionEnd end() { return publisher.sessions().last()->end->how; }
   std::vector<std::string> names() { return *disk.list(publisher.directory()); }
-  // Every record from 1 to the last is there, with its sum.
+  // Whether every record from 1 to `last` exists, with its sum.
   bool all_is_proven(Sequence last) {
     const JournalFiles files{&disk, publisher.directory(), ArchiveFixture::journal_id(),
                              publisher.geometry()};
@@ -140,7 +140,7 @@ TEST_CASE("A prepared segment that is not whole after a kill is made anew by the
   end.last = 10;
   REQUIRE(bench.publisher.sessions_after_kill().append(end).ok());
   REQUIRE(bench.disk.remove(bench.path(1, "sum")).ok());
-  REQUIRE(bench.disk.remove(bench.path(0, "idx")).ok());  // a hint, of the segment that goes on
+  REQUIRE(bench.disk.remove(bench.path(0, "idx")).ok());  // a hint, in the continued segment
   bench.disk.flip_bit(bench.path(2, "jnl"), 100, 1);      // its header
   REQUIRE(bench.publisher.begin(2, 11).ok());
   bench.publish_durably(4 * kTroubledSlots);
@@ -173,7 +173,7 @@ TEST_CASE("A segment that is removed and then filled within a moment ends the jo
   bench.publish_durably(100);
   REQUIRE(bench.disk.remove(bench.path(0, suffix)).ok());
   bench.publisher.publish(kTroubledSlots);
-  for (int i = 0; i < 100; ++i) bench.publisher.step(1);  // far less than kNamesCheckNs
+  for (int i = 0; i < 100; ++i) bench.publisher.step(1);  // much less than kNamesCheckNs
   bench.publish_durably(kTroubledSlots / 2);
   CHECK_FALSE(bench.good());
   CHECK(bench.failure_says(bench.path(0, suffix)));
@@ -290,7 +290,7 @@ TEST_CASE("Reserved space that cannot be given back is said and endangers nothin
   bench.disk.fail(SimOp::kPunch, 1, sys_errno, ".jnl");
   CHECK(bench.publisher.close().ok());
   CHECK(bench.end() == SessionEnd::kClosed);
-  // A file system that cannot is no trouble.
+  // It is not a trouble if the file system does not support it.
   CHECK(bench.log_lines_with("keeps the space") == (sys_errno == EIO ? 1 : 0));
   REQUIRE(bench.publisher.begin(2, 11).ok());
   bench.publish_durably(3 * kTroubledSlots);

@@ -59,7 +59,8 @@ void BlockWriter::submit(WriteQueue& queue, Sequence head, bool partial_due) {
   }
 }
 
-// Whole blocks that lie one after the other in ring and segment. False if there is none to submit.
+// Submits whole blocks that are contiguous in both ring and segment. False if there is nothing to
+// submit.
 bool BlockWriter::submit_run(WriteQueue& queue, Sequence head) {
   const JournalGeometry& geometry = journal_.geometry;
   if (geometry.floor_block(head) <= submitted_) return false;
@@ -82,7 +83,7 @@ void BlockWriter::begin_private(Sequence first) {
   private_open_ = true;
 }
 
-// The private copy with what the ring has by now, once it is whole or due. False if it must wait.
+// Submits the private copy, updated from the ring, once it is whole or due. False if it must wait.
 bool BlockWriter::submit_private(WriteQueue& queue, Sequence head, bool partial_due) {
   const JournalGeometry& geometry = journal_.geometry;
   const Sequence block_last = private_first_ + geometry.block_slots() - 1;

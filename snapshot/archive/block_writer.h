@@ -1,18 +1,20 @@
-// Moves blocks from the ring to the segments: whole ones straight from the ring's memory, a partial
-// one from a private copy.
+// Moves blocks from the ring to the segments: whole blocks directly from the ring's memory, a
+// partial block from a private copy.
 //
 // Invariants
 //  1. archived = end of the contiguous completed writes.
-//  2. Never two writes in flight to one block. A block that was begun from the private copy is
-//     finished from it, one write after the other; every other block is written exactly once.
-//  3. The first block of a session that begins inside a block is begun from the private copy, which
-//     then holds the slots before the session as the disk has them: the ring may not.
-//  4. The sum of a block is taken before `archived` covers it. From then on the publisher may
-//     overwrite the slots, long before they are durable and the sum is written; so it is kept until
-//     its sync.
+//  2. Two writes to one block are never in flight together. A block that was begun from the private
+//     copy is finished from it, with sequential writes. Every other block is written exactly once.
+//  3. If a session begins inside a block, its first block is begun from the private copy. The copy
+//     then contains the slots before the session as they are on disk, because the ring may not have
+//     them.
+//  4. The sum of a block is computed before `archived` covers the block. After that, the publisher
+//     may overwrite the slots, long before they are durable and the sum is written. So the sum is
+//     kept until its sync.
 //
-// A block lies in one piece in the ring and in its segment, since all sizes are powers of two. A
-// run of blocks is one write: at most kRunBytesMax, never across the ring's end or a segment's.
+// A block is contiguous in the ring and in its segment, because all sizes are powers of two. A run
+// of blocks is one write: at most kRunBytesMax, and never across the end of the ring or of a
+// segment.
 //
 // Thread safety: one thread. No allocation after the start.
 #pragma once
@@ -41,24 +43,23 @@ class BlockWriter {
     Sequence first = 1;                     // of the session
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
-    std::uint64_t tag_base;                 // of its requests
+    std::uint64_t tag_base;                 // of its request tags
   };
 
   BlockWriter(SegmentPool& segments, const Options& options);
 
-  // For a session that begins inside a block: fills the private copy with that block as the disk
-  // has it. The segment is ready. kDamaged if a record before the session is not there.
+  // For a session that begins inside a block: fills the private copy with that block from disk. The
+  // segment must be ready. Returns kDamaged if a record before the session is missing.
   absl::Status load_first_block();
 
-  // Submits whole blocks up to head, and with `partial_due` the slots of the last, unfinished
-  // block.
+  // Submits whole blocks up to head, and if `partial_due` the slots of the last, unfinished block.
   void submit(WriteQueue& queue, Sequence head, bool partial_due);
   absl::Status complete(std::uint64_t tag, std::int64_t result);
 
   Sequence archived() const { return archived_; }
-  // End of what has been handed to writes.
+  // The end of the records that were submitted.
   Sequence submitted() const { return submitted_; }
-  // The segment the writer waits for since it is not ready.
+  // The segment that the writer waits for because it is not ready.
   std::optional<std::uint64_t> missing_segment() const { return missing_segment_; }
   std::uint64_t writes() const { return writes_; }
   std::uint64_t bytes_written() const { return bytes_written_; }
@@ -70,7 +71,7 @@ class BlockWriter {
     OpenSegment* segment = nullptr;
     const std::byte* slots = nullptr;  // of `first`'s block
     Sequence first = kNoSequence;      // first sequence of the first block
-    Sequence last = kNoSequence;       // archived once this and all flights before it are done
+    Sequence last = kNoSequence;       // archived when this flight and all earlier ones are done
     bool from_private = false;
     bool unsent = false;
     bool done = false;
@@ -93,13 +94,13 @@ class BlockWriter {
   Sequence archived_;
   Sequence submitted_;
 
-  std::array<Flight, kWritesInFlightMax> flights_;  // a ring: in order of sequence
+  std::array<Flight, kWritesInFlightMax> flights_;  // a ring, ordered by sequence
   std::uint64_t flights_begin_ = 0;
   std::uint64_t flights_end_ = 0;
 
   Page private_page_{};
   bool private_open_ = false;       // a block was begun from the private copy and is not finished
-  bool private_in_flight_ = false;  // or written, and its sum not yet taken
+  bool private_in_flight_ = false;  // or its write is done, but its sum is not computed yet
   Sequence private_first_ = kNoSequence;  // of its block
 
   std::optional<std::uint64_t> missing_segment_;

@@ -1,4 +1,5 @@
-// Retention on a bus that has discarded a journal: both count, and the discarded one goes first.
+// Retention on a bus with a discarded journal: both journals count, and the discarded one is
+// removed first.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -50,7 +51,7 @@ struct TwoJournals {
     return *segments;
   }
   std::vector<std::uint64_t> discarded_segments() { return segments_of(discarded); }
-  // Nothing but the file that says what was removed.
+  // Whether only the file that records the removals is left.
   bool is_gone() {
     return *disk.list(discarded.directory) == std::vector<std::string>{"retention"};
   }

@@ -26,7 +26,8 @@ absl::StatusOr<OpenFile> SegmentFiles::create(std::uint64_t number, const char* 
                            {.direct = direct, .permissions = options_.file_permissions});
 }
 
-// The first .jnl, open without it, decides on direct I/O, and is opened again with it.
+// The first .jnl, opened without direct I/O, determines whether it is used. If so, the file is
+// reopened.
 absl::StatusOr<OpenFile> SegmentFiles::choose_io(absl::StatusOr<OpenFile> data,
                                                  const std::string& path) {
   if (!data.ok() || direct_.has_value()) return data;
@@ -65,7 +66,7 @@ absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segm
                       absl::StrCat(path(number, "sum"), " has ", *sums_size, " bytes instead of ",
                                    sum_file_bytes(journal().geometry)));
   }
-  // A hint: it begins anew where somebody has removed it.
+  // The index is only a hint. If it was removed, it starts empty.
   auto index = open(path(number, "idx"), OpenMode::kReadWrite);
   if (errc_of(index.status()) == Errc::kNotFound) {
     index = open(path(number, "idx"), OpenMode::kCreate);
@@ -99,7 +100,7 @@ absl::Status SegmentFiles::find_index_end(OpenSegment& segment) {
   if (!size.ok()) return size.status();
   const auto newest = newest_time_entry(disk(), segment.index.get(), journal().journal_id);
   if (!newest.ok()) return newest.status();
-  // A torn last entry is overwritten by the next.
+  // The next entry overwrites a torn last entry.
   segment.index_bytes = *size - *size % sizeof(TimeEntry);
   segment.index_wall_ns = newest->has_value() ? (*newest)->wall_ns : 0;
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// A segment open for writing, and how the archiver opens a segment's files.
+// A segment open for writing, and the functions that open a segment's files.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -21,16 +21,16 @@
 namespace lapwing {
 
 struct OpenSegment {
-  // The sums of what this process has archived of each block; written to `sums` after a sync.
+  // The sums of the blocks that this process has archived; written to `sums` after a sync.
   std::vector<SumEntry> sum_entries;
   std::uint64_t number = 0;
-  OpenFile data;                    // .jnl; direct I/O where it is to be had
+  OpenFile data;                    // .jnl; with direct I/O if possible
   OpenFile sums;                    // .sum
   OpenFile index;                   // .idx
-  TimeEntry time_entry{};           // the one being written to `index`; sequence 0: none
-  std::uint64_t index_bytes = 0;    // where the next one goes
-  std::uint64_t index_wall_ns = 0;  // of the newest one there; later ones are not below it
-  bool data_dirty = false;          // written since it was last synced
+  TimeEntry time_entry{};           // the entry being written to `index`; sequence 0: none
+  std::uint64_t index_bytes = 0;    // offset of the next entry
+  std::uint64_t index_wall_ns = 0;  // of the newest entry; later ones are not below it
+  bool data_dirty = false;          // written since its last sync
   bool index_dirty = false;
 
   void close() {
@@ -40,7 +40,7 @@ struct OpenSegment {
   }
 };
 
-// What all segments of one journal have in common.
+// The properties that all segments of a journal share.
 struct SegmentOptions {
   JournalFiles journal;
   SchemaLabel schema;
@@ -48,7 +48,7 @@ struct SegmentOptions {
   bool try_direct_io = true;
 };
 
-// Opens the files of segments, under their own or their unfinished names.
+// Opens the files of segments, by their final or their unfinished names.
 class SegmentFiles {
  public:
   explicit SegmentFiles(SegmentOptions options) : options_(std::move(options)) {}
@@ -74,7 +74,7 @@ class SegmentFiles {
   absl::Status find_index_end(OpenSegment& segment);
 
   SegmentOptions options_;
-  std::optional<bool> direct_;  // decided at the first segment: all are on one file system
+  std::optional<bool> direct_;  // decided at the first segment, because all are on one file system
 };
 
 }  // namespace lapwing

@@ -12,8 +12,8 @@
 namespace lapwing {
 namespace {
 
-// How much of a short write counts. Direct I/O takes whole blocks only, so a write that began on a
-// block boundary is continued on one; the bytes in between are written again.
+// The part of a short write that counts. Direct I/O writes only whole blocks, so a write that began
+// on a block boundary continues on one, and the bytes in between are written again.
 std::size_t counted(const WriteRequest& request, std::size_t written) {
   if (written == request.bytes.size() || request.offset % kPageBytes != 0) return written;
   return written - written % kPageBytes;

@@ -1,5 +1,5 @@
-// Following asynchronous requests to their end: short writes are continued, what the kernel asks to
-// repeat is repeated, and the first failure is kept with its place.
+// Tracks asynchronous requests to completion. Continues short writes, repeats requests when the
+// kernel requires it, and keeps the first failure with its file and offset.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,19 +14,20 @@
 
 namespace lapwing {
 
-// Completions in a row that moved a request nowhere (-EAGAIN, -EINTR, nothing written) before it
-// counts as failed: a kernel that never gets on must not be waited for in silence.
+// The maximum number of consecutive completions without progress (-EAGAIN, -EINTR, nothing
+// written). After these the request fails, so that a kernel that never makes progress is not waited
+// for silently.
 inline constexpr unsigned kFruitlessAttemptsMax = 1000;
 
-// Names the file of a request in messages: a segment's number and the suffix of its file, or the
-// name of a file that is no segment's.
+// Identifies the file of a request in messages. A file of a segment has the segment's number and a
+// suffix. Any other file has a name.
 struct RequestFile {
   std::uint64_t segment = 0;
   const char* suffix = "jnl";
   const char* name = nullptr;
 };
 
-// One request and what remains of it.
+// One request and the rest of it.
 class OngoingRequest {
  public:
   enum class Outcome { kDone, kAgain, kFailed };
@@ -35,10 +36,10 @@ class OngoingRequest {
   OngoingRequest(const WriteRequest& request, const RequestFile& file)
       : remaining_(request), file_(file) {}
 
-  // What is to be submitted: at first all of it, after kAgain the rest.
+  // The part to submit: at first the whole request, after kAgain the rest.
   const WriteRequest& remaining() const { return remaining_; }
   Outcome take(std::int64_t result);
-  // After kFailed. `directory` is the journal's.
+  // Call it after kFailed. `directory` is the journal's.
   absl::Status failure(const std::string& directory) const;
 
  private:
@@ -48,24 +49,24 @@ class OngoingRequest {
   int sys_errno_ = 0;
 };
 
-// Whether a step may go on without a request: a hint's bytes are worth no record.
+// Whether a step needs the request, or may continue without it because it only writes a hint.
 enum class Need : std::uint32_t { kMust, kHint };
 
-// Requests of one step of a procedure: all that must succeed do before the next step. The first
-// hint that failed is kept.
+// The requests of one step of a procedure. Each one that is needed must succeed before the next
+// step. The first failed hint is kept.
 class RequestBatch {
  public:
   void reserve(std::size_t count) { items_.reserve(count); }
   void clear();
-  // `tag` comes back with the completion; the caller leads it to complete() as `index`.
+  // The completion returns `tag`, and the caller converts it to the `index` for complete().
   void add(const WriteRequest& request, const RequestFile& file, Need need = Need::kMust);
-  // Submits what is not in flight as far as the queue has room. Tags are tag_base + index. After
-  // the first failure nothing more is submitted.
+  // Submits requests that are not in flight, as far as the queue has room. Tags are tag_base +
+  // index. After the first failure, nothing more is submitted.
   void submit(WriteQueue& queue, std::uint64_t tag_base);
   void complete(std::size_t index, std::int64_t result);
 
   bool done() const { return done_count_ == items_.size() && failed_ == nullptr; }
-  // A request failed and none is in flight any more.
+  // True if a request failed and none is in flight any longer.
   bool failed() const { return failed_ != nullptr && in_flight_ == 0; }
   absl::Status failure(const std::string& directory) const { return failed_->failure(directory); }
   // Ok if no hint failed.
@@ -83,8 +84,8 @@ class RequestBatch {
   std::size_t unsent_count_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t done_count_ = 0;
-  const OngoingRequest* failed_ = nullptr;       // the first that failed
-  const OngoingRequest* failed_hint_ = nullptr;  // and the first hint
+  const OngoingRequest* failed_ = nullptr;       // the first failed request
+  const OngoingRequest* failed_hint_ = nullptr;  // the first failed hint
 };
 
 }  // namespace lapwing

@@ -12,7 +12,7 @@ namespace {
 using Kind = WriteRequest::Kind;
 using Outcome = OngoingRequest::Outcome;
 
-// Takes requests up to its depth and keeps them for the test to look at.
+// Accepts requests up to its depth and keeps them for the test.
 class RecordingQueue final : public WriteQueue {
  public:
   explicit RecordingQueue(std::size_t depth) : depth_(depth) {}
@@ -54,7 +54,7 @@ TEST_CASE("A request that gets nowhere a thousand times in a row has failed") {
     for (unsigned i = 1; i < kFruitlessAttemptsMax; ++i) {
       REQUIRE(request.take(result) == Outcome::kAgain);
     }
-    CHECK(request.take(4096) == Outcome::kAgain);  // progress: it starts to count anew
+    CHECK(request.take(4096) == Outcome::kAgain);  // progress: the count restarts
     for (unsigned i = 1; i < kFruitlessAttemptsMax; ++i) {
       REQUIRE(request.take(result) == Outcome::kAgain);
     }
@@ -86,7 +86,7 @@ TEST_CASE("A batch submits as the queue has room, and is done when all of it is"
   batch.complete(1, 0);
   batch.complete(0, -EAGAIN);
   batch.submit(queue, 100);
-  REQUIRE(queue.requests.size() == 2);  // the one to be repeated, and the one left over
+  REQUIRE(queue.requests.size() == 2);  // the repeated one, and the one that did not fit
   CHECK(queue.requests[0].tag == 100);
   CHECK(queue.requests[1].tag == 102);
   batch.complete(0, 0);

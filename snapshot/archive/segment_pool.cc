@@ -70,7 +70,8 @@ void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::u
   }
 }
 
-// True if one ended: another may have been waiting for it with its name.
+// Returns true if a preparation ended: another one may have been waiting for it to give its own
+// name.
 bool SegmentPool::continue_preparations(WriteQueue& queue, std::uint64_t first,
                                         std::uint64_t now_ns) {
   bool ended = false;
@@ -140,7 +141,8 @@ OpenSegment* SegmentPool::find_unused(std::uint64_t number) {
   return nullptr;
 }
 
-// The file that is not under its name any more; empty if none. Who cannot look finds nothing.
+// Returns a file of the segment that no longer has its name, or "" if there is none or the check
+// fails.
 std::string SegmentPool::lost_name(const OpenSegment& segment) {
   const auto is_lost = [&](const char* suffix, const OpenFile& file) {
     return !files_.disk().names(files_.path(segment.number, suffix), file.get()).value_or(true);
@@ -161,7 +163,7 @@ void SegmentPool::check_names(Sequence written) {
   }
 }
 
-// Of a segment that holds records.
+// Reports a removed file of a segment that holds records.
 void SegmentPool::note_if_lost(const OpenSegment& segment) {
   if (journal().geometry.segment_last(segment.number) < oldest_) return;
   const std::string lost = lost_name(segment);
@@ -170,8 +172,8 @@ void SegmentPool::note_if_lost(const OpenSegment& segment) {
       ENOENT, absl::StrCat(lost, " was removed or replaced while records were written to it")));
 }
 
-// Removes what is left of it, so that it is prepared anew. What somebody else has put in the place
-// of its .jnl is not touched here: the next preparation looks at it.
+// Removes the rest of the segment, so that it is prepared again. A file that has replaced its .jnl
+// is not removed here, because the next preparation checks it.
 void SegmentPool::give_up(Slot& slot) {
   const std::uint64_t number = slot.segment.number;
   const bool own =
@@ -212,7 +214,8 @@ void SegmentPool::retire(Sequence durable) {
   }
 }
 
-// The names .jnl go first and are synced, so that no power cut leaves one without its companions.
+// Removes the .jnl names first and syncs that, so that no power cut leaves one without its
+// companions.
 absl::Status SegmentPool::discard_beyond(Sequence last) {
   const JournalGeometry& geometry = journal().geometry;
   for (Preparation& preparation : preparations_) {
@@ -233,7 +236,7 @@ absl::Status SegmentPool::discard_beyond(Sequence last) {
   if (status.ok() && !unused.empty()) {
     status = files_.disk().sync_directory(journal().directory);
   }
-  if (!status.ok()) return status;  // the next start removes what has no .jnl
+  if (!status.ok()) return status;  // the next start removes files without a .jnl
   for (const std::uint64_t number : unused) {
     status.Update(remove(number, "sum"));
     status.Update(remove(number, "idx"));
@@ -244,7 +247,7 @@ absl::Status SegmentPool::discard_beyond(Sequence last) {
 absl::Status SegmentPool::release_beyond(Sequence last) {
   if (last == kNoSequence) return absl::OkStatus();
   OpenSegment* const segment = find(journal().geometry.segment_of(last));
-  if (segment == nullptr) return absl::OkStatus();  // it is full, or was not needed
+  if (segment == nullptr) return absl::OkStatus();  // the segment is full, or was not needed
   return release_reserved_space(files_.disk(), segment->data.get(), journal().geometry, last);
 }
 

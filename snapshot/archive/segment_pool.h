@@ -1,15 +1,16 @@
-// The segments an archiver has open: prepared ahead of need, being written, waiting for their sync.
+// The open segments of an archiver: prepared ahead, being written, or waiting for their sync.
 //
-// Several preparations run at a time, but segments get their names in order, each synced before the
-// next: there is never a hole between segments. A preparation that fails (a full disk) leaves no
-// file behind and is tried again after a pause, or at once when the segment is needed now; only if
-// that attempt fails too is it the journal's failure.
+// Several preparations run at a time, but segments get their names in order, and each name is
+// synced before the next. So there is never a hole between segments. A failed preparation (for
+// example because of a full disk) removes its files and is retried after a pause, or at once if the
+// segment is needed now. Only if that attempt also fails does the journal fail.
 //
-// Somebody may remove the files of an open segment. One that no record has reached is prepared
-// anew; one that holds records is the journal's failure: what is written to it is kept by nobody.
+// The files of an open segment can be removed by other processes. A segment without records is
+// prepared again. If the segment holds records, the journal fails, because writes to a removed file
+// are lost.
 //
-// Thread safety: one thread. Memory for sums is reserved at the start, and touched by the segment
-// that needs it.
+// Thread safety: one thread. Memory for sums is reserved at the start, and first touched by the
+// segment that needs it.
 #pragma once
 
 #include <array>
@@ -33,12 +34,12 @@ inline constexpr std::size_t kSumMemoryBytesMax =
 inline constexpr std::size_t kPreparationsMax = 4;  // at a time
 inline constexpr std::uint64_t kPreparationRetryNs = 500'000'000;
 
-// Which segments are to be ready.
+// The segments that should be ready.
 struct SegmentDemand {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::optional<std::uint64_t> needed;  // the archiver waits for this one now
-  Sequence written = 0;                 // the last that was handed to a write; none lies beyond
+  Sequence written = 0;                 // the last sequence submitted to a write
 };
 
 class SegmentPool {
@@ -46,8 +47,8 @@ class SegmentPool {
   SegmentPool(const SegmentOptions& options, std::uint64_t tag_base);
 
   const JournalFiles& journal() const { return files_.journal(); }
-  // Removes what an earlier preparation left unfinished, syncs the directory (a killed publisher
-  // may not have), and returns the numbers of the segments that are there, ascending.
+  // Removes unfinished files of an earlier preparation and syncs the directory, because a killed
+  // publisher may not have done so. Returns the numbers of the existing segments, ascending.
   absl::StatusOr<std::vector<std::uint64_t>> open();
 
   // Starts and continues preparations in the order of their numbers.
@@ -57,18 +58,19 @@ class SegmentPool {
 
   // The segment if it is ready, or nullptr.
   OpenSegment* find(std::uint64_t number);
-  // The same for the first record of a segment: nullptr, too, if its files have lost their names.
+  // Like find(), for the first record of a segment: also nullptr if the names of its files were
+  // removed.
   OpenSegment* find_unused(std::uint64_t number);
-  // Looks at the names of all that is open. A segment that has lost one and holds records at or
-  // below `written` is the failure(); those that hold none are given up, to be prepared anew.
+  // Checks the names of all open files. If a segment has lost one and holds records at or below
+  // `written`, that is the failure(). A segment without records is discarded, to be prepared again.
   void check_names(Sequence written);
-  // Segments below that of `oldest` lose their names to retention.
+  // Retention removes the names of the segments below that of `oldest`.
   void set_oldest(Sequence oldest) { oldest_ = oldest; }
-  // Why the needed segment cannot be had, or which one was lost: final. Ok until then.
+  // Why the needed segment cannot be prepared, or which segment was removed. Final. Ok until then.
   const absl::Status& failure() const { return failure_; }
-  // When a failed preparation is tried again; UINT64_MAX: none waits.
+  // When a failed preparation is retried. UINT64_MAX if none is waiting.
   std::uint64_t retry_ns() const { return retry_ns_; }
-  // A preparation gets on by itself; one that awaits its name after a failed one does not.
+  // True if a preparation can progress; one that waits for its name after a failed one cannot.
   bool preparing() const;
   std::size_t size() const { return slots_.size(); }
   std::uint64_t prepared_count() const { return prepared_count_; }  // created or adopted
@@ -81,14 +83,15 @@ class SegmentPool {
     }
   }
 
-  // Closes segments that end at or below `durable` and have nothing left to sync; their names are
-  // looked at once more.
+  // Closes segments that end at or below `durable` and have nothing left to sync, after a last
+  // check of their names.
   void retire(Sequence durable);
-  // The clean end, nothing in flight: removes what is beyond `last`, which no record ever reached,
-  // and was not removed by somebody else. Fails if something stays; no record is in danger then.
+  // For the clean end, with nothing in flight: removes the segments beyond `last`, which have no
+  // records, unless they were removed already. If it fails, files are left behind, but no record is
+  // in danger.
   absl::Status discard_beyond(Sequence last);
-  // The clean end, everything up to `last` durable: gives back what its segment has reserved beyond
-  // it. Fails if the space stays reserved; no record is in danger then.
+  // For the clean end, with everything up to `last` durable: releases the space that its segment
+  // has reserved beyond it. If it fails, the space stays reserved, but no record is in danger.
   absl::Status release_beyond(Sequence last);
 
  private:
@@ -100,7 +103,7 @@ class SegmentPool {
   struct Preparation {
     SegmentPreparation work;
     Slot* slot = nullptr;
-    bool was_needed = false;  // when it began
+    bool was_needed = false;  // as of its beginning
   };
 
   bool begin_next(const SegmentDemand& demand, std::uint64_t now_ns, std::uint64_t wall_ns);
@@ -108,7 +111,7 @@ class SegmentPool {
   void finish(Preparation& preparation, std::uint64_t now_ns);
   absl::Status remove_leftovers(const std::vector<std::string>& names,
                                 const std::vector<std::uint64_t>& segments);
-  bool is_taken(std::uint64_t number);  // ready or under way
+  bool is_taken(std::uint64_t number);  // ready or being prepared
   std::string lost_name(const OpenSegment& segment);
   void give_up(Slot& slot);
   void note_if_lost(const OpenSegment& segment);

@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// `status`, number and errno kept, with `more` after its message.
+// Returns `status` with `more` appended to its message, and its code and errno unchanged.
 absl::Status with_more(const absl::Status& status, const std::string& more) {
   absl::Status longer(status.code(), absl::StrCat(status.message(), more));
   status.ForEachPayload([&longer](absl::string_view type, const absl::Cord& payload) {
@@ -22,7 +22,7 @@ absl::Status with_more(const absl::Status& status, const std::string& more) {
   return longer;
 }
 
-// The request as a call of the disk: what its completion says.
+// Runs the request as a call of the disk. Returns the result of its completion.
 std::int64_t run_on(Disk& disk, const std::string& directory, const WriteRequest& request) {
   absl::Status status;
   switch (request.kind) {
@@ -75,8 +75,7 @@ absl::Status SegmentPreparation::start(bool holds_records, std::uint64_t wall_ns
   return absl::OkStatus();
 }
 
-// Takes the segment that is there; what is there of one that no record has reached, and is not
-// whole, is removed.
+// Adopts the existing segment. If it is incomplete and no record has reached it, removes it.
 absl::Status SegmentPreparation::adopt(bool holds_records, bool& adopted) {
   const std::string name = files_->path(number_, "jnl");
   const auto there = files_->disk().exists(name);
@@ -126,8 +125,8 @@ void SegmentPreparation::enter(Stage stage) {
       break;
     case Stage::kWriting:
       add(Kind::kWrite, segment_->data, header_.bytes, "jnl");
-      // Zeros that are written, not only allocated: later writes then change no metadata, which
-      // makes their sync cheaper.
+      // Zeros are written, not only allocated, so that later writes change no metadata and their
+      // sync is cheaper.
       add(Kind::kWrite, segment_->sums, std::as_bytes(std::span(segment_->sum_entries)), "sum");
       break;
     case Stage::kSyncing:
@@ -142,7 +141,7 @@ void SegmentPreparation::enter(Stage stage) {
     case Stage::kNaming:
       named = give_name("jnl");
       [[fallthrough]];
-    case Stage::kAdopting:  // whoever gave it its name may not have come to sync it
+    case Stage::kAdopting:  // the name may not be synced
       add(Kind::kSyncDirectory, *directory_, {}, "jnl");
       break;
   }
@@ -161,7 +160,7 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
                                files_->path(number_, suffix));
 }
 
-// On a file system without fallocate() the disk writes zeros instead, which blocks the file thread.
+// Without fallocate() on the file system, the disk writes zeros, which blocks the file thread.
 absl::Status SegmentPreparation::allocate_by_disk() {
   absl::Status allocated =
       files_->disk().allocate(segment_->data.get(), segment_file_bytes(files_->journal().geometry));
@@ -183,9 +182,9 @@ void SegmentPreparation::fail(const absl::Status& why) {
 void SegmentPreparation::undo() {
   segment_->close();
   state_ = State::kIdle;
-  // What has its name .jnl stays, and its companions with it; the next attempt adopts it. Of the
-  // other names most are not there; what cannot be removed is met again, as an error, by the next
-  // attempt.
+  // A file that has its .jnl name is kept with its companions, and the next attempt adopts it. Most
+  // of the other names do not exist. If one cannot be removed, the next attempt reports it as an
+  // error.
   const auto there = files_->disk().exists(files_->path(number_, "jnl"));
   if (!there.ok() || *there) return;
   for (const char* const suffix : {"jnl", "sum", "idx"}) {

@@ -1,16 +1,16 @@
-// Makes one segment ready to be written: creates it, or adopts the one that is there.
+// Prepares one segment for writing: creates it, or adopts the existing one.
 //
-// Creating: under unfinished names, allocate all of it, write the header and a .sum file of zeros,
-// sync both; give .sum and .idx their names and sync the directory; give .jnl its name and sync the
-// directory. So whatever has a name .jnl is whole and has its companions, whenever the power goes.
-// Allocations, writes and syncs go through the queue; opening and renaming are synchronous. The
-// archiver prepares segments ahead of need, and recovery (create_segment) those that a killed
-// publisher had not prepared.
+// Creating: allocates all of it under unfinished names, writes the header and a .sum file of zeros,
+// and syncs both. Then it gives .sum and .idx their names and syncs the directory, and then gives
+// .jnl its name and syncs the directory. So a file with a .jnl name is complete and has its
+// companions, even after a power cut. Allocations, writes and syncs use the queue; opening and
+// renaming are synchronous. The archiver prepares segments ahead, and recovery (create_segment)
+// those that a killed publisher had not prepared.
 //
-// Adopting: a segment left prepared by a killed publisher, or the one in which the last session
-// ended. Its header and sizes are checked, what a clean end gave back of it is reserved again, and
-// the directory is synced, since its name may not be.
-// One that is not whole, and that no record has reached, is made anew.
+// Adopting: uses a segment that a killed publisher had prepared, or that in which the last session
+// ended. Its header and sizes are checked, and the space that a clean end released is reserved
+// again. The directory is synced, because the name may not be. An incomplete segment that no record
+// has reached is created again.
 //
 // Thread safety: one thread.
 #pragma once
@@ -28,20 +28,20 @@ class SegmentPreparation {
  public:
   enum class State { kIdle, kUnderWay, kReady, kFailed };
 
-  // `segment` is filled in.
+  // Fills in `segment`.
   void begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
              std::uint64_t number, bool holds_records, std::uint64_t wall_ns);
-  // Goes as far as it can without waiting; as far as the name .jnl only if it may have it now. Tags
-  // are tag_base + 0, 1.
+  // Progresses as far as possible without waiting. Gives the .jnl name only if `may_name`. Tags are
+  // tag_base + 0 and 1.
   State advance(WriteQueue& queue, std::uint64_t tag_base, bool may_name);
   void complete(std::size_t index, std::int64_t result) { requests_.complete(index, result); }
 
   State state() const { return state_; }
-  // As of the last advance(): all is done but the name, which it may not have yet.
+  // As of the last advance(): everything is done except the name, which it may not have yet.
   bool awaits_name() const { return awaits_name_; }
   std::uint64_t number() const { return number_; }
   const absl::Status& failure() const { return failure_; }
-  // With nothing in flight: removes what was made so far.
+  // Removes everything made so far. Nothing may be in flight.
   void undo();
 
  private:
@@ -78,8 +78,8 @@ class SegmentPreparation {
   absl::Status failure_;
 };
 
-// Creates, at once, a segment that has no .jnl yet: each request is a call of the disk. What an
-// earlier attempt left unfinished is replaced. Errors: kNoSpace, kNotPermitted, kSystem.
+// Creates a segment that has no .jnl yet, synchronously: each request is a call of the disk.
+// Replaces unfinished files of an earlier attempt. Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status create_segment(const SegmentOptions& options, std::uint64_t number,
                             std::uint64_t wall_ns);
 

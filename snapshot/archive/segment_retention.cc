@@ -41,7 +41,8 @@ absl::Status SegmentRetention::add_discarded(const std::vector<ListedJournal>& j
   return absl::OkStatus();
 }
 
-// Writes even where a file is there: an older copy that was put back says too little.
+// Writes even if a file exists, because it may be an older copy that was restored, with an outdated
+// value.
 absl::Status SegmentRetention::restore_file() {
   auto file = RetentionFile::open(journal_, options_.file_permissions);
   if (!file.ok()) return file.status();
@@ -90,7 +91,7 @@ void SegmentRetention::finish_recording(WriteQueue& queue, const Turn& turn) {
 void SegmentRetention::finish_unlinking(WriteQueue& queue) {
   sync_.submit(queue, options_.tag_base);
   if (sync_.failed()) {
-    // Its companions stay: a power cut may bring the .jnl back.
+    // The companions are kept, because a power cut may restore the .jnl.
     note_failure(sync_.failure(given_up_journal().directory));
   } else if (!sync_.done()) {
     return;
@@ -110,7 +111,7 @@ void SegmentRetention::finish_step() {
   if (is_empty) discarded_.pop_front();
 }
 
-// The segment that holds durable + 1, or a newer one, stays.
+// Never removes the segment that holds durable + 1, or a newer one.
 void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
   const Sequence front_last = journal_.geometry.segment_last(front());
   const bool may_go = front_last <= turn.durable;
@@ -127,11 +128,11 @@ void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
   }
 }
 
-// By the limits.
+// Whether the limits require the removal of the oldest segment.
 bool SegmentRetention::is_due(const Turn& turn) {
   if (options_.limits.bytes_max != 0 && kept_bytes(turn) > options_.limits.bytes_max) return true;
   if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
-  if (is_too_old(turn)) return true;  // and the one after it is looked at at once
+  if (is_too_old(turn)) return true;  // and the next one is checked at once
   age_checked_ns_ = turn.now_ns;
   return false;
 }
@@ -163,20 +164,20 @@ bool SegmentRetention::is_too_old(const Turn& turn) {
     return !finished_ns_.empty() && turn.now_ns - finished_ns_.front() > options_.limits.age_ns_max;
   }
   const std::uint64_t newest_ns = newest_of_front();
-  // No time is known, but an older segment was complete before this session began.
+  // The time is unknown, but an older segment was complete before this session began.
   if (newest_ns == 0) return session_ns > options_.limits.age_ns_max;
   const std::uint64_t before_session_ns = began_.wall_ns - std::min(began_.wall_ns, newest_ns);
   return session_ns + before_session_ns > options_.limits.age_ns_max;
 }
 
-// When the newest record of the oldest segment was published; 0: unknown. A power cut may have
-// removed its index. Then the time comes from later segments, or from the end of a discarded
-// journal.
+// The time at which the newest record of the oldest segment was published; 0: unknown. A power cut
+// may have removed its index. Then the time comes from later segments, or from the end of a
+// discarded journal.
 std::uint64_t SegmentRetention::newest_of_front() const {
   if (!discarded_.empty()) {
     const Discarded& journal = discarded_.front();
     const std::uint64_t front = journal.segments.front();
-    if (journal.files.geometry.segment_first(front) > journal.last) return 1;  // it has no record
+    if (journal.files.geometry.segment_first(front) > journal.last) return 1;  // it has no records
     for (const std::uint64_t segment : journal.segments) {
       const std::uint64_t newest_ns = newest_wall_ns(journal.files, segment);
       if (newest_ns != 0) return newest_ns;
@@ -212,7 +213,7 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
   record(queue, *file_, options_.oldest);
 }
 
-// A journal that cannot be opened for this stays as it is.
+// A journal that cannot be opened for this is left unchanged.
 void SegmentRetention::give_up_discarded(WriteQueue& queue) {
   Discarded& journal = discarded_.front();
   const absl::Status opened = open_discarded(journal);

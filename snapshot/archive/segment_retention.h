@@ -1,15 +1,16 @@
-// Removes whole segments, oldest first, as the limits on bytes and age and a request allow.
+// Removes whole segments, oldest first, according to the limits on bytes and age, and to requests.
 //
-// The limits apply to all journals that `sessions` lists together. Segments of discarded journals
-// are removed first, all of them if necessary. Requests apply to the journal in use only.
+// The limits apply to the total of all journals in `sessions`. Segments of discarded journals are
+// removed first, all of them if necessary. Requests apply only to the current journal.
 //
-// In steps, one segment at a time: `oldest` moves past it and is written to the file `retention`;
-// in a later turn, when that is synced and the owner has shown the new `oldest` to readers, .jnl is
-// unlinked; the directory is synced; then .sum and .idx are unlinked. So a power cut leaves no .jnl
-// without its companions, no hole between segments, and none removed that `retention` does not
-// name. A reader that has one open keeps it. The segment that holds durable + 1, or a newer one, is
-// never removed. What cannot be recorded, unlinked or synced is counted and left: the journal is
-// none the worse for it, and the next start removes what has no .jnl.
+// Each segment is removed in steps. `oldest` moves past it and is written to the file `retention`.
+// In a later turn, when that is synced and the owner has published the new `oldest` to readers,
+// .jnl is unlinked. Then the directory is synced, and .sum and .idx are unlinked. So after a power
+// cut, there is no .jnl without its companions, no hole between segments, and no removed segment
+// that `retention` does not cover. A reader that has a segment open can still read it. The segment
+// that holds durable + 1, or a newer one, is never removed. Failures to record, unlink or sync are
+// counted, and the file is left in place. The journal is not affected, and the next start removes
+// files without a .jnl.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -31,17 +32,17 @@
 namespace lapwing {
 
 struct Retention {
-  // Of segment files up to the durable end, and of discarded journals. Segments beyond that end,
-  // written or prepared, are not counted: a power cut removes them, so counting them could remove
-  // all durable records. 0: no limit.
+  // The limit of segment files up to the durable end, including those of discarded journals.
+  // Segments beyond that end, written or prepared, are not counted: a power cut removes them, so
+  // counting them could remove all durable records. 0: no limit.
   std::uint64_t bytes_max = 0;
-  // Of a segment's newest record; 0: no limit. A step of the wall clock makes no record of this session
-  // older: its segments are timed by the monotonic clock. Older segments are timed by the wall clock
-  // as it was when the session began; a time after that counts as that moment.
+  // The maximum age of a segment's newest record; 0: no limit. Segments of this session are timed
+  // by the monotonic clock, so a step of the wall clock does not change their age. Older segments
+  // are timed by the wall clock as of the start of the session. A later time counts as that moment.
   std::uint64_t age_ns_max = 0;
 };
 
-inline constexpr std::uint64_t kAgeCheckNs = 1'000'000'000;  // between looks at the oldest's age
+inline constexpr std::uint64_t kAgeCheckNs = 1'000'000'000;  // between checks of the age
 
 class SegmentRetention {
  public:
@@ -55,21 +56,21 @@ class SegmentRetention {
   SegmentRetention(JournalFiles journal, const Options& options)
       : journal_(std::move(journal)), disk_(*journal_.disk), options_(options) {}
 
-  // The segments that were there at the start, ascending, and the session's first one. Makes
-  // `retention` while there is room for it: it is needed on a full disk.
+  // Takes the segments that existed at the start, ascending, and the session's first segment.
+  // Creates `retention` now, because it is needed when the disk is full.
   absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
-  // Adds the discarded journals of the same root, oldest first. Errors: of the disk.
+  // Adds the discarded journals of the same root, oldest first. Errors: those of the disk.
   absl::Status add_discarded(const std::vector<ListedJournal>& journals);
-  // Holds for what is durable by now: a later record is never removed for an earlier request.
+  // Applies only to records that are durable now, never to a later record.
   void request_prune(Sequence below, Sequence durable);
-  // What the requests want removed is not all gone yet.
+  // True while a requested removal is not complete.
   bool pruning() const;
 
   struct Turn {
     Sequence durable = 0;
     std::uint64_t now_ns = 0;
     std::uint64_t wall_ns = 0;
-    bool closing = false;  // finish what is under way, begin nothing
+    bool closing = false;  // finish the current removal and begin no other
   };
   // One turn.
   void advance(WriteQueue& queue, const Turn& turn);
@@ -77,18 +78,18 @@ class SegmentRetention {
     sync_.complete(tag - options_.tag_base, result);
   }
   bool syncing() const { return step_ != Step::kNone; }
-  // Somebody has removed or replaced `retention`.
+  // True if `retention` was removed or replaced.
   bool file_is_lost() const { return file_->is_lost(); }
-  absl::Status restore_file();  // makes it anew
-  // Writes how far the last session of this failed journal has published. Synchronous.
+  absl::Status restore_file();  // recreates it
+  // Stores how far the last session of this failed journal has published. Synchronous.
   absl::Status record_published(Sequence published);
 
   Sequence oldest() const { return options_.oldest; }
-  // When the next turn has something to do; UINT64_MAX: only when durable moves or on a request.
+  // The time at which the next turn has work. UINT64_MAX: only when durable moves or on a request.
   std::uint64_t next_ns() const { return next_ns_; }
   std::uint64_t removed_count() const { return removed_count_; }
   std::uint64_t failed_count() const { return failed_count_; }
-  const absl::Status& failure() const { return failure_; }  // the first of these; ok if none
+  const absl::Status& failure() const { return failure_; }  // the first of these, or ok
 
  private:
   enum class Step { kNone, kRecording, kUnlinking };
@@ -129,8 +130,8 @@ class SegmentRetention {
   Options options_;
   OpenFile directory_;
   std::optional<RetentionFile> file_;
-  std::deque<std::uint64_t> before_;  // older than the session's, ascending, maybe with holes
-  std::uint64_t next_ = 0;            // oldest of the session's own, which have none
+  std::deque<std::uint64_t> before_;  // older than the session's, ascending, may have holes
+  std::uint64_t next_ = 0;            // oldest of the session's own segments, which have no holes
   std::deque<Discarded> discarded_;   // oldest first
   Sequence prune_below_ = 0;
   Step step_ = Step::kNone;
@@ -142,7 +143,7 @@ class SegmentRetention {
     std::uint64_t ns = 0;  // CLOCK_MONOTONIC
     std::uint64_t wall_ns = 0;
   } began_;  // the first turn
-  // Monotonic times at which segments from next_ on were found to be durable as a whole.
+  // The monotonic times at which segments from next_ on became completely durable.
   std::deque<std::uint64_t> finished_ns_;
   std::uint64_t next_ns_ = UINT64_MAX;
   std::uint64_t removed_count_ = 0;

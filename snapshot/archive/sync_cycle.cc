@@ -78,7 +78,7 @@ void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
   }
 }
 
-// A write that completes from here on marks its segment again, for the next cycle.
+// A write that completes after this marks its segment again, for the next cycle.
 void SyncCycle::add_data_syncs() {
   const std::uint64_t last = journal_.geometry.segment_of(through_);
   segments_.for_each([&](OpenSegment& segment) {
@@ -122,7 +122,7 @@ void SyncCycle::add_sum_syncs() {
   });
 }
 
-// Every segment gets an entry of its own, so that a full one says when its last record came.
+// Every segment gets its own entry, so that a full segment records the time of its last record.
 void SyncCycle::add_index_writes() {
   for_each_new_segment([&](OpenSegment& segment, Sequence, Sequence last) {
     segment.index_wall_ns = std::max(segment.index_wall_ns, wall_ns_);
@@ -133,7 +133,7 @@ void SyncCycle::add_index_writes() {
   });
 }
 
-// What was not written, or not all of it, the next cycle's entries take the place of.
+// If an entry was not written completely, the next cycle's entry overwrites it.
 void SyncCycle::end_index(bool written) {
   segments_.for_each([written](OpenSegment& segment) {
     if (written && segment.time_entry.sequence != kNoSequence) {

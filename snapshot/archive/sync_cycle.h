@@ -1,14 +1,14 @@
-// Makes what is archived durable, one cycle at a time.
+// Makes archived records durable, one cycle at a time.
 //
 //     W = archived
-//     kData    sync every data file written since its last sync (and the index of the cycle before)
+//     kData    sync every data file written since its last sync (and the index of the last cycle)
 //     kSums    write the .sum entries of the blocks up to W
 //     kSumSync sync the .sum files                                    durable = W
-//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. A hint: where it
-//              cannot be written or synced it is left out and counted
+//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. It is a hint: if it
+//              cannot be written or synced, it is omitted and counted
 //
-// Archiving goes on meanwhile. It may complete the block of W and replace its sum in memory; but
-// the disk has only what was synced, so the entry of that block is copied when the cycle begins.
+// Archiving continues meanwhile. It may complete the block of W and replace its sum in memory. But
+// the disk has only the synced part, so the entry of that block is copied when the cycle begins.
 //
 // Thread safety: one thread. No allocation after the start.
 #pragma once
@@ -28,19 +28,19 @@ namespace lapwing {
 
 class SyncCycle {
  public:
-  // Durable starts at first - 1. Requests are tagged from `tag_base` on.
+  // Durable starts at first - 1. Request tags start at `tag_base`.
   SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base);
 
   bool active() const { return stage_ != Stage::kIdle; }
-  // What the running cycle makes durable; durable() if none runs.
+  // The end of the records that the running cycle makes durable, or durable() if none runs.
   Sequence through() const { return through_; }
   Sequence durable() const { return durable_; }
 
-  // Begins a cycle: none is active, and archived ≥ durable.
+  // Begins a cycle. Requires that none is active, and that archived ≥ durable.
   void begin(Sequence archived, std::uint64_t now_ns, std::uint64_t wall_ns);
-  // The clean end: a cycle that only syncs the indexes. None is active.
+  // For the clean end: a cycle that only syncs the indexes. None may be active.
   void begin_last();
-  // Submits what is due and enters the next stage when one is done.
+  // Submits what is due, and enters the next stage when one is done.
   absl::Status advance(WriteQueue& queue, std::uint64_t now_ns);
   void complete(std::uint64_t tag, std::int64_t result) {
     requests_.complete(tag - tag_base_, result);
@@ -48,8 +48,8 @@ class SyncCycle {
 
   std::uint64_t cycles() const { return cycles_; }
   std::uint64_t cycle_ns_max() const { return cycle_ns_max_; }  // begin to durable
-  const Durations& durations() const { return durations_; }     // of all of them
-  // Cycles whose index could not be written or synced, and the first reason; ok if there is none.
+  const Durations& durations() const { return durations_; }     // of all cycles
+  // The number of cycles whose index could not be written or synced, and the first error, or ok.
   std::uint64_t index_failures() const { return index_failures_; }
   const absl::Status& index_failure() const { return index_failure_; }
 

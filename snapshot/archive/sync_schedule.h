@@ -1,10 +1,10 @@
-// Decides when a partial block is to be written and when a sync is to begin. Pure bookkeeping.
+// Decides when to write a partial block and when to begin a sync. Pure bookkeeping.
 //
-// A partial block is due for a flush, once the sync interval has passed, or after kIdlePartialNs
-// without a new record. A sync is due for a flush, for a full segment, or once the interval has
-// passed; the interval runs from the first record that no sync covers. A sync that is due waits
-// until what head was then is archived, so that it covers the partial block written for it; but not
-// longer than one more interval, so that a disk that lags behind still syncs.
+// A partial block is due for a flush, after the sync interval, or after kIdlePartialNs without a
+// new record. A sync is due for a flush, for a full segment, or after the interval, which starts at
+// the first record that no sync covers. A due sync waits until head, as of the time it became due,
+// is archived, so that it covers the partial block written for it. It waits at most one more
+// interval, so that a disk that lags behind still syncs.
 //
 // Thread safety: one thread.
 #pragma once
@@ -23,7 +23,7 @@ class SyncSchedule {
   SyncSchedule(const JournalGeometry& geometry, std::uint64_t interval_ns)
       : geometry_(geometry), interval_ns_(interval_ns) {}
 
-  // Where the journal stands. `covered`: through the last sync that has begun.
+  // The progress of the journal. `covered`: the end of the last sync that has begun.
   struct Progress {
     Sequence head = 0;
     Sequence submitted = 0;
@@ -35,9 +35,9 @@ class SyncSchedule {
   void observe(const Progress& progress, std::uint64_t now_ns);
   bool partial_due(const Progress& progress, std::uint64_t now_ns) const;
   bool sync_due(const Progress& progress, std::uint64_t now_ns) const;
-  // A sync of everything archived has begun.
+  // Notes that a sync of everything archived has begun.
   void begun(const Progress& progress, std::uint64_t now_ns);
-  // When the passing of time alone makes something due that is not due now; UINT64_MAX: never.
+  // The next time at which something becomes due without other progress. UINT64_MAX: never.
   std::uint64_t next_ns(const Progress& progress, std::uint64_t now_ns) const;
 
  private:

@@ -1,4 +1,4 @@
-// Every part of a checkpoint flipped, cut and lengthened in turn, by either way of loading it.
+// Every part of a checkpoint is flipped, cut and lengthened, and loaded in both ways.
 #include <xxhash.h>
 
 #include <catch2/catch.hpp>
@@ -27,13 +27,13 @@ constexpr std::uint64_t kSumsOffset = kEntriesEnd + 4;
 constexpr std::uint64_t kFileBytes = kSumsOffset + 8 * kBlocks;
 const FixtureFold kDamagedFold(kEntryBytes);
 
-// The disk of a reader who may not map what others own.
+// The disk of a reader that may not map files of other owners.
 class CopyingDisk : public PosixDisk {
  public:
   std::optional<Pages> map_finished(FileHandle) override { return std::nullopt; }
 };
 
-// One checkpoint in memory-backed files, and its bytes as they should be.
+// One checkpoint in memory-backed files, and its original bytes.
 class Subject {
  public:
   explicit Subject(bool mapped) : mapped_(mapped) {
@@ -53,7 +53,7 @@ class Subject {
     Disk& disk = mapped_ ? static_cast<Disk&>(posix_) : copying_;
     return LoadedCheckpoint::load(disk, path()).status();
   }
-  // What loading it says once a bit is flipped. It is flipped back.
+  // Returns the result of loading with this bit flipped. Flips it back.
   absl::Status with_flip(std::uint64_t offset, unsigned bit) {
     flip(offset, bit);
     const absl::Status status = load();
@@ -177,7 +177,7 @@ TEST_CASE("A header that is right and describes what cannot be is refused") {
       [](CheckpointHeader& header) { header.entry_bytes = 4097; },
       [](CheckpointHeader& header) { header.entry_count = 0; },
       [](CheckpointHeader& header) { header.entry_count = kEntries + 1; },
-      // Products that wrap around to what the file has.
+      // Products that wrap around to the file's size.
       [](CheckpointHeader& header) { header.entry_count += std::uint64_t{1} << 62; },
       [](CheckpointHeader& header) { header.entry_count = UINT64_MAX; },
       [](CheckpointHeader& header) { header.sums_offset += 8; },

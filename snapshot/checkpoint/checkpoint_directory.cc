@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// Looks at a directory whose files a checkpointer replaces meanwhile.
+// How often to list a directory whose files a checkpointer replaces meanwhile.
 constexpr int kListingsMax = 5;
 
 // The sequence in the name of a checkpoint.
@@ -65,7 +65,7 @@ absl::Status check_shape(const CheckpointHeader& header, const FoldShape& shape,
   return absl::OkStatus();
 }
 
-// Everything that can be said against it by its header.
+// Checks everything that the header alone can show.
 absl::Status check_header(const CheckpointHeader& header, const CheckpointFile& file,
                           const FoldShape& shape, const CheckpointJudge& judge) {
   absl::Status status = check_name(header, file);
@@ -85,7 +85,7 @@ absl::Status none_usable(const std::string& directory, const FoldShape& shape, E
   return make_error(code, message);
 }
 
-// What becomes of one file when old ones are removed.
+// The fate of a file when old ones are removed.
 enum class Fate { kKeep, kRemove, kLeave };
 
 Fate fate_of(const absl::StatusOr<CheckpointHeader>& header, const CheckpointFile& file,

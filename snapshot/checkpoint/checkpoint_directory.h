@@ -1,14 +1,14 @@
-// The checkpoints of one fold: <bus>/checkpoint/<fold>/. Listing, choosing the newest that is good,
-// removing old ones and leftovers.
+// The checkpoints of one fold: <bus>/checkpoint/<fold>/. Lists them, chooses the newest valid one,
+// and removes old ones and leftovers.
 //
-// What is taken for a checkpoint is a file of the name <as-of sequence, 20 digits>.ckpt whose
-// header says that sequence; links, directories and whatever else stands there never are. Whoever
-// can write to the directory can put a checkpoint there, so on the disk of this machine one that
-// belongs to a stranger, or that others may write to, is refused as a whole by whoever opens one for
-// a user (checkpoint_ownership.h). The functions here take the directory as it is.
+// A checkpoint is a file with the name <as-of sequence, 20 digits>.ckpt whose header contains that
+// sequence. Links, directories and other names are ignored. Any user that can write to the
+// directory can put a checkpoint there. So on the disk of this machine, code that opens checkpoints
+// for a user refuses the whole directory if another user owns it or can write to it
+// (checkpoint_ownership.h). The functions here do not check that.
 //
-// Thread safety: free functions; one writer for a directory (the checkpointer holds its store's
-// lock).
+// Thread safety: free functions; one writer for a directory (the checkpointer holds the lock of its
+// store).
 #pragma once
 
 #include <cstdint>
@@ -24,43 +24,46 @@
 namespace lapwing {
 
 inline constexpr char kCheckpointDirectoryName[] = "checkpoint";
-inline constexpr char kCheckpointStoreName[] = "state";  // the checkpointer's own, beside them
+inline constexpr char kCheckpointStoreName[] = "state";  // the checkpointer's store
 
 std::string checkpoint_directory(const std::string& bus, const std::string& fold);
 std::string checkpoint_path(const std::string& directory, Sequence as_of);
 
-// Makes <bus>/checkpoint and <bus>/checkpoint/<fold> if need be, and syncs their names. Returns the
-// latter. Errors: kNotALapwingFile (something else stands there), kNoSpace, kNotPermitted, kSystem.
+// Creates <bus>/checkpoint and <bus>/checkpoint/<fold> if needed, and syncs their names. Returns
+// the latter. Errors: kNotALapwingFile (the path is not a directory), kNoSpace, kNotPermitted,
+// kSystem.
 absl::StatusOr<std::string> make_checkpoint_directory(Disk& disk, const std::string& bus,
                                                       const std::string& fold);
 
 struct CheckpointFile {
-  Sequence as_of = kNoSequence;  // by its name
+  Sequence as_of = kNoSequence;  // from its name
   std::string path;
 };
-// Newest first; leftovers (.tmp) and other names are no checkpoints, and get a line each in
-// `strangers`, if it is given. An empty list where there is no directory. Errors: kNotPermitted,
-// kNotALapwingFile (a link, say, in its place), kSystem.
+// Lists the checkpoints, newest first. Returns an empty list if the directory does not exist.
+// Leftovers (.tmp) and files with other names are not checkpoints, and each adds a line to
+// `strangers`, if that is given. Errors: kNotPermitted, kNotALapwingFile (for example a link at its
+// path), kSystem.
 absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
     Disk& disk, const std::string& directory, std::vector<std::string>* strangers = nullptr);
 
-// Why a checkpoint that is whole may not be used here: of another journal or session, or newer than
-// the journal's end. OK: it may. See checkpoint_judge.h.
+// Returns the reason why an intact checkpoint cannot be used here: it belongs to another journal or
+// session, or is newer than the journal's end. OK if it can. See checkpoint_judge.h.
 using CheckpointJudge = std::function<absl::Status(const CheckpointHeader& header)>;
 
 struct ChosenCheckpoint {
   LoadedCheckpoint checkpoint;
-  std::vector<std::string> skipped;  // a line for each newer one: which, and why
+  std::vector<std::string> skipped;  // a line with the reason for each newer one
 };
-// The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound that there is
-// none, with a line for each that was skipped, or kDamaged if one of those is damaged; as
+// Returns the newest intact checkpoint of this fold that `judge` accepts. Errors: kNotFound if
+// there is none, or kDamaged if one of the skipped ones is damaged, with a line for each; those of
 // list_checkpoints().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);
 
-// Loads one as choose_checkpoint() would: whole, of the sequence that its name says, of this fold,
-// accepted by `judge`; or begins to, and its end tells whether it is whole.
+// load_checkpoint() loads one checkpoint with the checks of choose_checkpoint(): that it is intact,
+// has the sequence in its name, belongs to this fold, and is accepted by `judge`.
+// begin_checkpoint() begins such a load, whose end verifies that the checkpoint is intact.
 absl::StatusOr<LoadedCheckpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
                                                  const FoldShape& shape,
                                                  const CheckpointJudge& judge);
@@ -69,15 +72,20 @@ absl::StatusOr<CheckpointLoad> begin_checkpoint(Disk& disk, const CheckpointFile
                                                 const CheckpointJudge& judge);
 
 struct KeptCheckpoints {
-  Sequence oldest = kNoSequence;  // kNoSequence: none is kept
+  Sequence oldest = kNoSequence;  // kNoSequence: none
   Sequence newest = kNoSequence;
 };
-// Removes all but the newest `keep` of this journal and fold, and every leftover; syncs the
-// directory. `keep` is at least 1. What does not count as kept: a file whose header or length is
-// wrong, and one of another version or size of the fold (both go once `keep` newer ones are there);
-// and one of another journal (it goes at once: after a reset its sequence may be higher than any
-// new one). Names that are no checkpoint's are left alone. Returns the as-of sequences of those
-// that are kept.
+// Removes all but the newest `keep` checkpoints of this journal and fold, and every leftover, and
+// syncs the directory. `keep` is at least 1. Returns the as-of sequences of the checkpoints that
+// are kept.
+//
+// These do not count as kept:
+// - A file with a wrong header or length, or of another version or size of the fold. It is removed
+//   once `keep` newer checkpoints exist.
+// - A file of another journal. It is removed at once, because after a reset its sequence may be
+//   higher than any new one.
+//
+// Other names are left unchanged.
 absl::StatusOr<KeptCheckpoints> retain_checkpoints(Disk& disk, const std::string& directory,
                                                    const FoldShape& shape, const Id128& journal_id,
                                                    std::uint64_t keep);

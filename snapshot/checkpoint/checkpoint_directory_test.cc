@@ -141,7 +141,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
   fs::copy_file(file("whole"), at(70) + ".tmp");
   fs::copy_file(file("whole"), file("80.ckpt"));
   fs::copy_file(file("whole"), file("0000000000000000009x.ckpt"));
-  fs::copy_file(file("whole"), file("99999999999999999999.ckpt"));  // no sequence
+  fs::copy_file(file("whole"), file("99999999999999999999.ckpt"));  // not a sequence
   fs::copy_file(file("whole"), file("00000000000000000000.ckpt"));
   fs::create_directory(file("state"));
 
@@ -166,7 +166,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
   for (const std::string& line : strangers) {
     CHECK_THAT(line, Contains(": is not named like a checkpoint") || Contains(": is not finished"));
   }
-  // Retention leaves alone what it cannot have made.
+  // Retention does not remove files that it cannot have created.
   const auto kept =
       retain_checkpoints(disk, directory, kDirectoryFold.shape(), checkpoint_fixture_id(7), 1);
   REQUIRE(kept.ok());
@@ -178,7 +178,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
 }
 
 TEST_CASE("One that vanishes between the listing and the load is looked for again") {
-  // A checkpointer that replaces its only checkpoint whenever somebody has listed it.
+  // A checkpointer that replaces its only checkpoint after each listing.
   class RacingDisk : public PosixDisk {
    public:
     explicit RacingDisk(std::string directory) : directory_(std::move(directory)) {}

@@ -11,7 +11,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kSumsAlignment = 8;
-// No file is longer; whatever is below it can be multiplied and rounded up without a wrap.
+// The maximum length of a file. Smaller values can be multiplied and rounded up without overflow.
 constexpr std::uint64_t kFileBytesMax = std::numeric_limits<std::int64_t>::max();
 
 template <std::size_t kBytes>
@@ -19,7 +19,7 @@ bool is_text(const char (&field)[kBytes]) {
   return field[0] != 0 && field[kBytes - 1] == 0;
 }
 
-// What a header with the right checksum says that no writer writes; empty if nothing.
+// Returns what is invalid in a header with the right checksum, or "".
 std::string field_defect(const CheckpointHeader& header) {
   if (header.header_bytes != kCheckpointHeaderBytes ||
       header.block_bytes != kCheckpointBlockBytes) {

@@ -28,7 +28,7 @@ std::string verdict(const Id128& journal, std::uint8_t tag, Sequence sequence, S
   const std::vector<SessionRecord> sessions{
       session(kOtherJournal, 1, 1, 900),  // failed; the bus began another journal
       session(kJournal, 2, 1, 100), session(kJournal, 3, 101, 150),  // a cut: 151 to 200 are a void
-      session(kJournal, 4, 201),                                     // runs
+      session(kJournal, 4, 201),                                     // is running
   };
   const absl::Status status =
       judge_position({journal, checkpoint_fixture_id(tag), sequence}, sessions, kJournal, durable);
@@ -51,7 +51,7 @@ TEST_CASE("A position that the journal does not contain is refused, and the reas
   CHECK_THAT(verdict(kOtherJournal, 1, 50, 300),
              Contains("of another bus, or from before a reset"));
   CHECK_THAT(verdict(kJournal, 5, 50, 300), Contains("which this journal does not list"));
-  // A session of the same bus, but of the journal before.
+  // A session of the same bus, but of the previous journal.
   CHECK_THAT(verdict(kJournal, 1, 50, 300), Contains("which this journal does not list"));
   CHECK_THAT(verdict(kJournal, 3, 100, 300), Contains("before its session's first, 101"));
   CHECK_THAT(verdict(kJournal, 2, 101, 300), Contains("beyond its session's end, 100"));

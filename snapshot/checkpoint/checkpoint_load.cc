@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-// Read, then summed while it is in the processor's cache.
+// One read. The bytes are summed while they are in the processor's cache.
 constexpr std::uint64_t kReadBytes = 4 * kCheckpointBlockBytes;
 
 }  // namespace
@@ -80,7 +80,7 @@ absl::Status CheckpointLoad::take_pages() {
   return absl::OkStatus();
 }
 
-// Up to `end` of the entries.
+// Reads and sums the entries up to offset `end`.
 absl::Status CheckpointLoad::read_blocks(std::uint64_t end) {
   while (summed_ < end) {
     const std::uint64_t piece_end = std::min(summed_ + kReadBytes, end);
@@ -99,7 +99,7 @@ void CheckpointLoad::sum_blocks(std::uint64_t end) {
   }
 }
 
-// Compares what was found with what the end of the file says: padding, sums, sum of the sums.
+// Compares the results with the end of the file: padding, sums, sum of the sums.
 absl::Status CheckpointLoad::check_sums() const {
   const std::uint64_t end_offset = kCheckpointHeaderBytes + layout_.entries_bytes;
   std::vector<std::byte> end(layout_.file_bytes - end_offset);
@@ -126,7 +126,7 @@ absl::Status CheckpointLoad::check_sums() const {
   return absl::OkStatus();
 }
 
-// The file's bytes from `offset` on, all of `out`.
+// Reads from `offset` on, and fills `out` completely.
 absl::Status CheckpointLoad::read_exactly(std::uint64_t offset, std::span<std::byte> out) const {
   const auto read = disk_->read_at(file_.get(), offset, out);
   if (!read.ok()) return read.status();

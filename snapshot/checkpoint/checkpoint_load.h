@@ -1,7 +1,7 @@
-// Loads one checkpoint file a piece at a time, for whoever has other things to do meanwhile.
+// Loads one checkpoint file in pieces, so that the caller can do other work in between.
 //
-// Thread safety: one thread. Borrows the Disk. Owns the open file, which stays what it is when its
-// name is removed, and the pages until finish().
+// Thread safety: one thread. Borrows the Disk. Owns the open file, which stays readable if its name
+// is removed, and the pages until finish().
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ namespace lapwing {
 
 class CheckpointLoad {
  public:
-  // Opens the file and verifies its header, and that the file has the length it says; takes no
-  // memory for the entries yet. Errors, as of all of these: those of LoadedCheckpoint::load.
+  // Opens the file and verifies its header and its length. Does not allocate memory for the entries
+  // yet. The errors of all functions are those of LoadedCheckpoint::load.
   static absl::StatusOr<CheckpointLoad> begin(Disk& disk, const std::string& path);
 
   const CheckpointHeader& header() const { return header_; }
-  // Reads and sums the next `bytes_max` bytes of entries, or a block if that is more; after the
-  // last of them verifies the sums. An error is final.
+  // Reads and sums the next `bytes_max` bytes of entries, but at least a block. After the last
+  // entry, it verifies the sums. An error is final.
   absl::Status step(std::uint64_t bytes_max);
   bool done() const { return verified_; }
-  // All steps that are left, and the checkpoint; once.
+  // Runs all remaining steps and returns the checkpoint. Call it once.
   absl::StatusOr<LoadedCheckpoint> finish();
 
  private:
@@ -54,9 +54,9 @@ class CheckpointLoad {
   CheckpointHeader header_;
   CheckpointLayout layout_;
   bool has_pages_ = false;
-  bool mapped_ = false;  // the pages are the file's own
+  bool mapped_ = false;  // the pages map the file itself
   Pages pages_;
-  std::span<const std::byte> entries_;  // of the pages
+  std::span<const std::byte> entries_;  // part of the pages
   std::uint64_t summed_ = 0;            // bytes of the entries
   std::vector<std::uint64_t> sums_;     // of their blocks
   bool verified_ = false;

@@ -1,6 +1,6 @@
-// Who may put a checkpoint where it would be believed: docs/explanation/threat-model.md.
+// Checks who can write to the directory of a checkpoint: docs/explanation/threat-model.md.
 //
-// Thread safety: a free function.
+// Thread safety: free function.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace lapwing {
 
-// Ok if <bus>/checkpoint and `directory`, <bus>/checkpoint/<fold>, are directories of the bus's
-// owner, of root or of this user, and writable by no one else; or if there is none yet. Errors:
-// kNotPermitted, kNotALapwingFile (a link, say, in place of one), with the remedy; kSystem.
+// Ok if <bus>/checkpoint and `directory`, <bus>/checkpoint/<fold>, are directories that belong to
+// the bus's owner, to root or to this user, and no other user can write to them. Also ok if they do
+// not exist. Errors: kNotPermitted, kNotALapwingFile (for example a link), with the remedy;
+// kSystem.
 absl::Status check_checkpoint_directory(const std::string& directory);
 
 }  // namespace lapwing

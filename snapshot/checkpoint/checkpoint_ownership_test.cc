@@ -15,7 +15,7 @@
 namespace lapwing {
 namespace {
 
-constexpr uid_t kStranger = 61231;  // no such user is known to the system
+constexpr uid_t kStranger = 61231;  // the system has no such user
 const FixtureFold kOwnershipFold(16);
 
 // A bus directory with one checkpoint of the fold.
@@ -77,7 +77,7 @@ TEST_CASE("Checkpoints of somebody who is not the owner of the bus are not trust
   REQUIRE(::chown(bus.directory.c_str(), kStranger, 0) == 0);
   REQUIRE(errc_of(bus.trust()) == Errc::kNotPermitted);
   REQUIRE_THAT(std::string(bus.trust().message()), Catch::Contains("not the owner"));
-  // Of a bus that is a stranger's as a whole they are what they should be.
+  // They are correct if the whole bus belongs to another user.
   REQUIRE(::chown(bus.root.path().c_str(), kStranger, 0) == 0);
   REQUIRE(bus.trust().ok());
 }

@@ -1,5 +1,5 @@
-// Writing and retaining stopped at every single operation, and every operation made to fail: what
-// has the name of a checkpoint is whole, and the one before it stays.
+// Writing and retaining are stopped at every operation, and every operation is made to fail. A file
+// with the name of a checkpoint is complete, and the previous one is kept.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -40,7 +40,7 @@ bool has_leftover(Disk& disk) {
   });
 }
 
-// Operations of a whole write_new().
+// The number of operations of a complete write_new().
 std::uint64_t count_operations() {
   SimDisk disk(kSimRoot, 1);
   REQUIRE(write_old(disk).ok());
@@ -49,7 +49,8 @@ std::uint64_t count_operations() {
   return disk.operations() - before;
 }
 
-// True if the new one has its name. Whatever has one is whole, and the old one is there.
+// True if the new checkpoint has its name. Checks that every checkpoint is complete, and the old
+// one exists.
 bool judge(Disk& disk) {
   const auto old = LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, kOld));
   INFO(old.status());
@@ -71,7 +72,7 @@ bool judge(Disk& disk) {
   return is_new;
 }
 
-// The next run: removes what was left, and writes the same checkpoint again.
+// The next run: removes leftovers, and writes the same checkpoint again.
 void write_again(Disk& disk) {
   REQUIRE(retain_one(disk).ok());
   REQUIRE_FALSE(has_leftover(disk));
@@ -100,7 +101,7 @@ TEST_CASE("Killed or cut off at any operation, a write leaves a whole checkpoint
       write_again(disk);
     }
   }
-  REQUIRE(there > kSeeds);  // also where the rename went through and nobody was told
+  REQUIRE(there > kSeeds);  // even if the rename succeeded but was not reported
   REQUIRE(gone > kSeeds);
 }
 
@@ -159,7 +160,7 @@ TEST_CASE("Retention that is killed or cut off anywhere has taken none of those 
       }
       disk.stop_after(stop);
       const auto kept = retain_one(disk);
-      REQUIRE(kept.ok() == (stop >= 4));  // three removed, and the directory synced
+      REQUIRE(kept.ok() == (stop >= 4));  // three removals, and the sync of the directory
       cut ? disk.power_cut() : disk.kill();
       for (const Sequence sequence : {40u, 50u}) {
         REQUIRE(LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, sequence)).ok());

@@ -105,7 +105,7 @@ TEST_CASE("Entries whose keys do not ascend are refused, within an append and be
     const auto entries = fold.entries(20, 2);
     REQUIRE(errc_of(writer->append(std::span(entries).first(17))) == Errc::kInvalidArgument);
   }
-  // The first failure is final and leaves nothing.
+  // The first failure is final and leaves no file.
   REQUIRE(errc_of(writer->append(fold.entries(100, 1))) == Errc::kInvalidArgument);
   REQUIRE(errc_of(writer->commit()) == Errc::kInvalidArgument);
   REQUIRE(disk.list(kSimRoot)->empty());

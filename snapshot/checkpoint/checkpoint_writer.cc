@@ -17,10 +17,10 @@
 namespace lapwing {
 namespace {
 
-// What waits in the page cache at most: a sync of gigabytes at once would hold up those of the
-// journal, which is on the same disk.
+// The maximum of unsynced bytes in the page cache. A sync of gigabytes at once would delay the
+// syncs of the journal, which is on the same disk.
 constexpr std::uint64_t kUnsyncedBytesMax = 64 * 1024 * 1024;
-// Nobody has a finished checkpoint open for writing by mistake, not even its owner.
+// Read-only, so that not even its owner can open a finished checkpoint for writing by mistake.
 constexpr unsigned kCheckpointPermissions = 0400;
 
 absl::Status check_arguments(const FoldShape& shape, const CheckpointIdentity& identity) {
@@ -96,7 +96,7 @@ class CheckpointWriter::Impl {
   }
 
  private:
-  // Whole entries, each with a greater key than the one before.
+  // Requires whole entries, each with a greater key than the previous one.
   absl::Status check_entries(std::span<const std::byte> entries) {
     const FoldShape& shape = fold_.shape();
     if (entries.size() % shape.entry_bytes != 0) {
@@ -119,7 +119,7 @@ class CheckpointWriter::Impl {
     return absl::OkStatus();
   }
 
-  // Sums and writes what the buffer holds: whole blocks, but for the last time.
+  // Sums and writes the content of the buffer: whole blocks, except at the end.
   absl::Status flush() {
     for (std::size_t at = 0; at < filled_; at += kCheckpointBlockBytes) {
       const std::size_t bytes = std::min<std::size_t>(kCheckpointBlockBytes, filled_ - at);
@@ -139,8 +139,8 @@ class CheckpointWriter::Impl {
     return disk_.sync(file_.get());
   }
 
-  // Padding and sums, then the header: a file without one is nobody's checkpoint, whatever its
-  // name.
+  // Writes padding and sums, then the header. A file without a header is not a checkpoint, whatever
+  // its name.
   absl::Status write_end() {
     const CheckpointLayout layout = checkpoint_layout(entry_count_, fold_.shape().entry_bytes);
     constexpr std::array<std::byte, 8> kZeros{};
@@ -163,11 +163,11 @@ class CheckpointWriter::Impl {
     return status;
   }
 
-  // Gives the room back that a file without an end takes.
+  // Removes an unfinished file, to free its space.
   void drop() {
     if (!file_.valid()) return;
     file_.close();
-    disk_.remove(temporary_).IgnoreError();  // whoever retains removes it
+    disk_.remove(temporary_).IgnoreError();  // if it fails, retain_checkpoints() removes the file
   }
 
   Disk& disk_;
@@ -179,7 +179,7 @@ class CheckpointWriter::Impl {
   OpenFile file_;
   std::vector<std::byte> buffer_;
   std::size_t filled_ = 0;
-  std::uint64_t offset_ = kCheckpointHeaderBytes;  // of the buffer's first byte in the file
+  std::uint64_t offset_ = kCheckpointHeaderBytes;  // file offset of the buffer's first byte
   std::uint64_t unsynced_bytes_ = 0;
   std::vector<std::uint64_t> sums_;
   std::uint64_t entry_count_ = 0;

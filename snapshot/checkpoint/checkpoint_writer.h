@@ -1,10 +1,11 @@
 // Writes one checkpoint file: temporary name, entries, sums, header, sync, rename, sync of the
-// directory. Whatever fails or dies in between leaves no file with the name of a checkpoint that is
-// not whole; the steps go through the Disk, where a test fails or kills any of them.
+// directory. After a failure or a kill at any step, no incomplete file has the name of a
+// checkpoint. All steps use the Disk, so that tests can fail or kill each of them.
 //
-// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until commit();
-// destroyed without it, or after a failure, removes it. The first failure is final.
-// Memory: a fixed buffer, and 8 bytes for each 64 KiB of entries, whose sums come last in the file.
+// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until commit().
+// The destructor removes the file if commit() was not called or failed. The first failure is final.
+// Memory: a fixed buffer, and 8 bytes for each 64 KiB of entries, whose sums are at the end of the
+// file.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +23,15 @@
 
 namespace lapwing {
 
-// The page cache keeps a file in pieces as large as the writes that made it. Pieces of this size
-// are mapped by the huge page: a load is twice as fast (docs/explanation/adr/0010-checkpoints-are-mapped.md).
+// The page cache keeps a file in pieces of the size of its writes. Pieces of this size are mapped
+// with huge pages, which makes a load twice as fast
+// (docs/explanation/adr/0010-checkpoints-are-mapped.md).
 inline constexpr std::size_t kCheckpointWriteBytes = 64 * std::size_t{kCheckpointBlockBytes};
 
-// A checkpoint has this after its name while it is being written.
+// The suffix of a checkpoint while it is being written.
 inline constexpr char kTemporarySuffix[] = ".tmp";
 
-// What a checkpoint is of.
+// The position of a checkpoint's state.
 struct CheckpointIdentity {
   Id128 journal_id;
   Id128 session_id;
@@ -40,10 +42,10 @@ struct CheckpointIdentity {
 
 class CheckpointWriter {
  public:
-  // `directory` is <bus>/checkpoint/<fold>, which is there. A temporary file of the same sequence,
-  // left by a run that was killed, is replaced. Keeps `write_bytes` in memory, whole blocks, and
-  // writes as many at a time. Errors: kNoSpace, kNotPermitted, kNotFound, kSystem, as all of these;
-  // kInvalidArgument for a shape or a sequence that no checkpoint has.
+  // `directory` is <bus>/checkpoint/<fold>, which must exist. Replaces a temporary file of the same
+  // sequence that a killed run left. Buffers `write_bytes`, whole blocks, and writes that many at a
+  // time. Errors, for all functions: kNoSpace, kNotPermitted, kNotFound, kSystem; kInvalidArgument
+  // for a shape or a sequence that a checkpoint cannot have.
   static absl::StatusOr<CheckpointWriter> create(Disk& disk, const std::string& directory,
                                                  const Fold& fold,
                                                  const CheckpointIdentity& identity,
@@ -52,11 +54,11 @@ class CheckpointWriter {
   CheckpointWriter& operator=(CheckpointWriter&&) noexcept;
   ~CheckpointWriter();
 
-  // Whole entries, end to end, in the ascending order of their keys; kInvalidArgument if they are
-  // not.
+  // Appends whole contiguous entries, in ascending order of their keys; kInvalidArgument otherwise.
   absl::Status append(std::span<const std::byte> entries);
-  // The checkpoint is there when this returns ok, and survives a power cut. If only the last step,
-  // the sync of the directory, fails, it is there and whole, and a power cut may take it.
+  // When this returns ok, the checkpoint exists and survives a power cut. If only the last step
+  // fails, the sync of the directory, the checkpoint exists and is complete, but a power cut may
+  // remove it.
   absl::Status commit();
 
  private:

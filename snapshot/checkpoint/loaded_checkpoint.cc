@@ -13,7 +13,7 @@ namespace lapwing {
 struct LoadedCheckpoint::Impl {
   CheckpointHeader header;
   Pages pages;
-  std::span<const std::byte> entries;  // of the pages
+  std::span<const std::byte> entries;  // part of the pages
 };
 
 absl::StatusOr<LoadedCheckpoint> LoadedCheckpoint::load(Disk& disk, const std::string& path) {

@@ -1,12 +1,12 @@
-// Reads one checkpoint file: verified as a whole, then exposed as the sorted array that it holds.
+// Reads one checkpoint file, verifies it completely, and exposes it as a sorted array of entries.
 //
-// The file is mapped where nobody but this user and root could change it: that is the only way to
-// load at the speed of the page cache, and needs no memory of one's own. Otherwise it is read into
-// memory (docs/explanation/adr/0010-checkpoints-are-mapped.md has the figures and what can still go wrong). A
-// checkpoint whose file is removed meanwhile stays as it is.
+// The file is mapped if only this user and root can change it. A mapping loads at the speed of the
+// page cache and needs no memory of its own. Otherwise the file is read into memory. See
+// docs/explanation/adr/0010-checkpoints-are-mapped.md for the figures and the remaining risks. A
+// loaded checkpoint stays valid if its file is removed.
 //
-// Takes any path: who may have put the file there is for the caller to check first, as
-// lapwing::Checkpoint does for users (checkpoint_ownership.h).
+// Accepts any path. The caller must first check who can write there, as lapwing::Checkpoint does
+// for users (checkpoint_ownership.h).
 //
 // Thread safety: immutable once loaded. Owns its memory.
 #pragma once
@@ -28,12 +28,12 @@ class Pages;
 
 class LoadedCheckpoint {
  public:
-  // Reads the file in one sequential pass and verifies header and every block; checkpoint_load.h
-  // does so piece by piece. Errors: kNotFound;
-  // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset; kLimit
-  // (no memory for it); kNotPermitted, kSystem.
+  // Reads the file in one sequential pass, and verifies the header and every block.
+  // checkpoint_load.h does that in pieces. Errors: kNotFound; kNotALapwingFile; kAbiMismatch
+  // (another version); kDamaged with file, block and offset; kLimit (not enough memory);
+  // kNotPermitted, kSystem.
   static absl::StatusOr<LoadedCheckpoint> load(Disk& disk, const std::string& path);
-  // The header alone, and that the file has the length it says: for listing.
+  // Reads only the header and checks the file's length against it: for listing.
   static absl::StatusOr<CheckpointHeader> read_header(Disk& disk, const std::string& path);
 
   LoadedCheckpoint(LoadedCheckpoint&&) noexcept;
@@ -43,19 +43,20 @@ class LoadedCheckpoint {
   const CheckpointHeader& header() const;
   CheckpointIdentity identity() const;
   std::uint64_t size() const { return header().entry_count; }  // entries
-  std::span<const std::byte> entries() const;                  // end to end, sorted by key
+  std::span<const std::byte> entries() const;                  // contiguous, sorted by key
   std::span<const std::byte> entry(std::uint64_t index) const;
-  // The entry of that key by binary search, or an empty span. `fold` is the one of the header.
+  // Finds the entry of that key by binary search, or returns an empty span. `fold` is that of the
+  // header.
   std::span<const std::byte> find(const Fold& fold, std::span<const std::byte> key) const;
   // The index of the first entry whose key is not below `key`; size() if there is none.
   std::uint64_t lower_bound(const Fold& fold, std::span<const std::byte> key) const;
-  // XXH3-64 over the entries: that of a MemoryState with the same ones.
+  // XXH3-64 of the entries. Equal to that of a MemoryState with the same entries.
   std::uint64_t digest() const;
 
  private:
   friend class CheckpointLoad;
   struct Impl;
-  // `entries` are of `pages`.
+  // `entries` is part of `pages`.
   LoadedCheckpoint(const CheckpointHeader& header, Pages pages, std::span<const std::byte> entries);
   std::unique_ptr<Impl> impl_;
 };

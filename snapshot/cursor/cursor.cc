@@ -24,7 +24,7 @@ struct Cursor::State {
   const CursorOptions options;
   const ExclusiveLock lock;
   PosixDisk disk;
-  std::optional<CursorFile> file;  // from open() on
+  std::optional<CursorFile> file;  // set by open()
   const ForkWatch fork{"cursor"};
 };
 

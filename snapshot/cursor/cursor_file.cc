@@ -20,7 +20,7 @@ using Copies = std::array<CursorEntry, kCursorCopies>;
 
 enum class CopyState { kValid, kOtherVersion, kDamaged };
 
-// Generations alternate, so the next one belongs into the copy that is not the newest.
+// Generations alternate between the copies, so the next one replaces the older copy.
 std::size_t copy_of(std::uint64_t generation) {
   return generation % kCursorCopies;
 }
@@ -56,7 +56,7 @@ CopyState judge(const CursorEntry& entry, std::size_t copy) {
   return is_possible ? CopyState::kValid : CopyState::kDamaged;
 }
 
-// Generations go round: the newer one is less than half of all numbers ahead.
+// Generations wrap around: the newer one is ahead by less than half of all numbers.
 bool is_newer(std::uint64_t generation, std::uint64_t than) {
   return static_cast<std::int64_t>(generation - than) > 0;
 }
@@ -105,7 +105,7 @@ absl::StatusOr<CursorContents> contents_of(const Copies& copies, const std::stri
   return has_magic ? damaged(path) : not_a_cursor(path);
 }
 
-// What lies beyond the end of the file is read as zeros, and is no valid copy.
+// Bytes beyond the end of the file are read as zeros, which are not a valid copy.
 absl::StatusOr<CursorContents> read_copies(Disk& disk, FileHandle file, const std::string& path) {
   Copies copies{};
   for (std::size_t copy = 0; copy < copies.size(); ++copy) {

@@ -1,9 +1,10 @@
 // The file of a cursor (proto/cursor_format.h): one process commits, any process may read.
 //
 // Invariants
-//  1. A commit writes the copy that is not the newest. Cut short anywhere, it leaves the newest.
-//  2. A new file gets its name when both copies are in it and synced. So a file without a valid
-//     copy is damaged, and never a cursor that begins.
+//  1. A commit writes the copy that is not the newest. A commit that is cut short leaves the newest
+//     copy intact.
+//  2. A new file gets its name after both copies are written and synced. So a file without a valid
+//     copy is damaged, not new.
 //  3. The first failed write or sync is final: every later commit fails with the same status.
 //
 // Thread safety: one thread. Borrows the Disk.
@@ -21,37 +22,38 @@
 
 namespace lapwing {
 
-// A reader may find a copy half written by a commit; it is damaged after this many re-reads.
+// A reader may find a copy that a commit has half written. It is damaged after this many re-reads.
 inline constexpr int kCursorRereads = 3;
-// A process that ends may keep the file a moment longer than what it held besides.
+// A process that is ending may hold the file a moment longer than its other resources.
 inline constexpr std::uint64_t kCursorLockRetryNs = 1'000'000'000;
 
 struct CursorCommit {
-  std::uint64_t generation = 0;  // one more with each commit
+  std::uint64_t generation = 0;  // incremented by each commit
   StoredPosition position = {};  // sequence kNoSequence: nothing was committed yet
   OutputEnd output = {};
-  std::uint64_t written_wall_ns = 0;  // UTC; of a file without a commit: when it was made
+  std::uint64_t written_wall_ns = 0;  // UTC; for a file without a commit, when it was made
 };
 
 struct CursorContents {
-  CursorCommit newest;  // of the valid copies
+  CursorCommit newest;  // the newest of the valid copies
   bool one_copy_is_damaged = false;
 };
 
-// What `path` holds now; may run beside commits. Errors: kNotFound, kNotPermitted,
-// kNotALapwingFile, kAbiMismatch (of a later version), kDamaged (neither copy is valid), kSystem.
+// Reads the current contents of `path`; may run concurrently with commits. Errors: kNotFound,
+// kNotPermitted, kNotALapwingFile, kAbiMismatch (of a later version), kDamaged (neither copy is
+// valid), kSystem.
 absl::StatusOr<CursorContents> read_cursor(Disk& disk, const std::string& path);
 
 class CursorFile {
  public:
-  // Makes the file, 0600, if there is none; the caller's lock keeps other processes from doing the
-  // same. Also takes a lock on the file itself, which no process can remove.
-  // Errors: those of read_cursor; kInUse (another process commits to it), kNoSpace.
+  // Creates the file with mode 0600 if it does not exist. The caller's lock prevents other
+  // processes from doing the same. Also takes a lock on the file itself, which no process can
+  // remove. Errors: those of read_cursor; kInUse (another process commits to it), kNoSpace.
   static absl::StatusOr<CursorFile> open(Disk& disk, const std::string& path);
 
   const CursorCommit& newest() const { return newest_; }
-  // `position` is one that exists. `sync`: the commit is durable when this returns ok.
-  // Errors: kNoSpace, kSystem.
+  // `position` must exist. `sync`: the commit is durable when this returns ok. Errors: kNoSpace,
+  // kSystem.
   absl::Status commit(const StoredPosition& position, const OutputEnd& output, bool sync);
 
  private:

@@ -50,7 +50,7 @@ CursorFile open_cursor(Disk& disk) {
   return *std::move(file);
 }
 
-// What the next process finds, which is the commit `n` as a whole; 0: none.
+// The next process must find commit `n` as a whole; 0: none.
 void require_newest(Disk& disk, Sequence n) {
   const CursorCommit newest = open_cursor(disk).newest();
   REQUIRE(newest.position == (n == 0 ? StoredPosition{} : file_position_of(n)));
@@ -61,7 +61,7 @@ absl::Status commit(CursorFile& file, Sequence n, bool sync = false) {
   return file.commit(file_position_of(n), output_of(n), sync);
 }
 
-// A process of its own that commits, and ends.
+// A separate process that commits, and ends.
 void commit_once(Disk& disk, Sequence n) {
   CursorFile file = open_cursor(disk);
   REQUIRE(commit(file, n).ok());
@@ -93,7 +93,7 @@ CursorEntry entry_in(const FileBytes& bytes, std::size_t copy) {
   return entry;
 }
 
-// With a checksum that is right.
+// With a correct checksum.
 void put_entry(FileBytes& bytes, std::size_t copy, CursorEntry entry) {
   entry.checksum = checksum_of(entry);
   std::memcpy(bytes.data() + copy * kCursorCopyBytes, &entry, sizeof entry);
@@ -121,7 +121,7 @@ TEST_CASE("A new cursor has nothing committed, and each commit is what the next 
   require_newest(disk, 7);
 }
 
-// What version 1 is, byte by byte, by another implementation of docs/reference/file-formats.md.
+// Version 1 byte by byte, made by another implementation of docs/reference/file-formats.md.
 constexpr const char* kEntryOfVersion1[] = {
     "4c505743555231000100000000000000", "07000000000000000001020304050607",
     "08090a0b0c0d0e0ff0f1f2f3f4f5f6f7", "f8f9fafbfcfdfeff6712000000000000",
@@ -148,7 +148,7 @@ TEST_CASE("The bytes of version 1 are read as what they are, and written again")
   CHECK(newest.written_wall_ns == 1'795'185'000'000'000'000);
   CursorFile file = open_cursor(disk);
   REQUIRE(file.commit(newest.position, newest.output, false).ok());  // generation 8
-  REQUIRE(file.commit(newest.position, newest.output, false).ok());  // 9: in the same place
+  REQUIRE(file.commit(newest.position, newest.output, false).ok());  // 9: into the same copy
   CursorEntry written = entry_in(read_bytes(disk), 1);
   written.generation = 7;
   written.written_wall_ns = newest.written_wall_ns;
@@ -288,7 +288,7 @@ TEST_CASE("Generations go round, and the newest commit stays the newest") {
   FileBytes bytes = read_bytes(disk);
   for (std::size_t copy = 0; copy < kCursorCopies; ++copy) {
     CursorEntry entry = entry_in(bytes, copy);
-    entry.generation = kLastGeneration - 1 + copy;  // of which the last is odd: in the second copy
+    entry.generation = kLastGeneration - 1 + copy;  // the last one is odd: in the second copy
     entry.sequence = 0;
     put_entry(bytes, copy, entry);
   }
@@ -301,7 +301,7 @@ TEST_CASE("Generations go round, and the newest commit stays the newest") {
   }
 }
 
-// Commits 1 to `last`, as far as that goes: the last one that was ok.
+// Commits 1 to `last` until one fails. Returns the last one that was ok.
 Sequence commit_up_to(Disk& disk, Sequence last, bool sync) {
   absl::StatusOr<CursorFile> file = CursorFile::open(disk, kPath);
   Sequence n = 0;
@@ -326,7 +326,7 @@ TEST_CASE("Killed at any operation, a cursor has the last commit or the one unde
     commit_once(disk, 100);
     require_newest(disk, 100);
   }
-  CHECK(cuts >= 8);  // the file, its content, sync and name; then the commits
+  CHECK(cuts >= 8);  // the file, its contents, sync and name; then the commits
 }
 
 TEST_CASE("A power cut at any operation takes back no commit that was synced, and tears none") {

@@ -1,4 +1,4 @@
-// A position as text, and what is refused as one.
+// A position as text, and texts that are refused.
 #include <catch2/catch.hpp>
 #include <string>
 

@@ -20,8 +20,8 @@ constexpr std::size_t kReservedBytesV1 = 47;
 constexpr std::size_t kReservedBytes = 53;
 constexpr std::size_t kAlignmentV3 = 8;
 
-// Takes fields off the front of the metadata. After the first field that is not there, every
-// further one is empty and status() says which was the first.
+// Takes fields from the front of the metadata. After the first missing field, every further field
+// is empty, and status() reports the first.
 class FieldReader {
  public:
   explicit FieldReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -41,7 +41,7 @@ class FieldReader {
 
   void skip(std::size_t field_bytes, const char* field) { take(field_bytes, field); }
 
-  // A count of list elements, each at least element_bytes long: never more than can be there.
+  // A number of list elements, each of at least element_bytes. Never more than fit into the rest.
   std::uint32_t count(std::size_t element_bytes, const char* field) {
     const std::size_t at = offset_;
     const auto value = integer<std::uint32_t>(field);
@@ -99,7 +99,7 @@ std::vector<SymbolMapping> read_mappings(FieldReader& fields, std::size_t symbol
   return mappings;
 }
 
-// Appends fields; what cannot be written as it stands makes status() an error.
+// Appends fields. If a value cannot be written, status() returns an error.
 class FieldWriter {
  public:
   template <typename Integer>
@@ -190,7 +190,7 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes) {
                       absl::StrCat("the DBN metadata is cut off: ", bytes.size(), " of ", *whole,
                                    " bytes are there; fetch the data again"));
   }
-  // Whoever wrote it in front of records would put the rest between.
+  // If they were written before records, the extra bytes would be taken for records.
   if (*whole < bytes.size()) {
     return make_error(
         Errc::kBadInput,
@@ -250,7 +250,7 @@ absl::StatusOr<std::string> encode_metadata(const Metadata& metadata) {
   fields.integer(metadata.start);
   fields.integer(metadata.end);
   fields.integer(metadata.limit);
-  if (v1) fields.integer(~std::uint64_t{0});  // record count: not known
+  if (v1) fields.integer(~std::uint64_t{0});  // record count: unknown
   fields.integer(metadata.stype_in);
   fields.integer(metadata.stype_out);
   fields.integer(static_cast<std::uint8_t>(metadata.ts_out));

@@ -1,4 +1,5 @@
-// The metadata that every DBN file begins with: what was recorded, of which instruments, and when.
+// The metadata at the beginning of every DBN file: what was recorded, for which instruments, and
+// when.
 //
 //   "DBN", version (u8), bytes that follow (u32)
 //   dataset (16), schema (u16), start, end, limit (u64 each), [version 1: record count (u64)],
@@ -67,25 +68,25 @@ struct Metadata {
   friend bool operator==(const Metadata&, const Metadata&) = default;
 };
 
-// Bytes of the whole metadata, prelude included, as its first kPreludeBytes say.
-// Errors: kBadInput if they do not begin DBN of a version this library reads, or exceed the limit.
+// Returns the size in bytes of the whole metadata, including the prelude, from its first
+// kPreludeBytes. Errors: kBadInput if they are not the beginning of a supported version of DBN, or
+// exceed the limit.
 absl::StatusOr<std::size_t> metadata_bytes(std::span<const std::byte> prelude);
 
 // Parses the whole metadata, from "DBN" on. Errors: kBadInput with the field and its offset.
 absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes);
 
 // The inverse of parse_metadata. Errors: kInvalidArgument for a dataset or symbol that is not ASCII
-// or does not fit its field, or a version that does not exist.
+// or does not fit its field, or for a version that does not exist.
 absl::StatusOr<std::string> encode_metadata(const Metadata& metadata);
 
-// Puts the time range of the records that follow into metadata as it stands in a file, and changes
-// nothing else. `end_ns` is exclusive, kUndefTimestamp where it is not known. Errors: those of
-// metadata_bytes.
+// Sets the time range of the records in raw metadata, and changes nothing else. `end_ns` is
+// exclusive, kUndefTimestamp if unknown. Errors: those of metadata_bytes.
 absl::Status set_time_range(std::string& raw_metadata, std::uint64_t start_ns,
                             std::uint64_t end_ns);
 
-// The documentation's name of a schema, e.g. "definition"; "mixed" for none, "unknown (N)"
-// otherwise.
+// Returns the name of a schema in the DBN documentation, e.g. "definition"; "mixed" for kMixed,
+// "unknown (N)" otherwise.
 std::string schema_name(SchemaId id);
 
 }  // namespace lapwing::dbn

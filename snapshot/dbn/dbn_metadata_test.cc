@@ -47,7 +47,7 @@ TEST_CASE("Metadata of every version comes back as it was encoded") {
   REQUIRE(parsed.ok());
   CHECK(*parsed == metadata);
   CHECK(*metadata_bytes(std::as_bytes(std::span(bytes))) == bytes.size());
-  // Offsets that the documentation gives.
+  // Offsets from the documentation.
   CHECK(bytes.substr(0, 3) == "DBN");
   CHECK(bytes.substr(8, 9) == "XTST.BOOK");
   CHECK(bytes[24] == 1);  // schema
@@ -75,7 +75,7 @@ TEST_CASE("Metadata cut off at any byte is an error, never a crash or a wrong va
     std::string cut = bytes.substr(0, length);
     CHECK(errc_of(parse(cut).status()) == Errc::kBadInput);
     if (length < kPreludeBytes) continue;
-    // The same with a length field that agrees: the lists inside must not run over.
+    // The same with a matching length field: the inner lists must not exceed it.
     const auto rest = static_cast<std::uint32_t>(length - kPreludeBytes);
     std::memcpy(cut.data() + 4, &rest, sizeof rest);
     const auto parsed = parse(cut);
@@ -94,7 +94,7 @@ TEST_CASE("A count that promises more than the metadata holds is refused, not al
   Metadata metadata = example();
   std::string bytes = encode(metadata);
   const std::uint32_t huge = 0xffffffff;
-  std::memcpy(bytes.data() + 112, &huge, sizeof huge);  // the count of symbols
+  std::memcpy(bytes.data() + 112, &huge, sizeof huge);  // the number of symbols
   const auto parsed = parse(bytes);
   REQUIRE(errc_of(parsed.status()) == Errc::kBadInput);
   CHECK(std::string(parsed.status().message()).find("the symbols at byte 112") !=

@@ -60,7 +60,7 @@ absl::Status DbnReader::read_metadata() {
   return absl::OkStatus();
 }
 
-// Fills `out` from byte `already` on: the metadata.
+// Reads metadata into `out`, from byte `already` on.
 absl::Status DbnReader::read_exactly(std::span<std::byte> out, std::size_t already) {
   const auto count = source_->read_whole(out.subspan(already));
   if (!count.ok()) return count.status();
@@ -71,7 +71,7 @@ absl::Status DbnReader::read_exactly(std::span<std::byte> out, std::size_t alrea
                       absl::StrCat(name(), " is empty; give a .dbn or .dbn.zst file"));
   }
   if (out.size() == dbn::kPreludeBytes) {
-    // What is there may not even begin like DBN: then that is the thing to say.
+    // If the available bytes do not begin like DBN, that is the more useful error.
     const auto short_prelude = dbn::metadata_bytes(out.first(have));
     if (std::memcmp(out.data(), "DBN", std::min<std::size_t>(have, 3)) != 0) {
       return make_error(Errc::kBadInput,
@@ -83,7 +83,7 @@ absl::Status DbnReader::read_exactly(std::span<std::byte> out, std::size_t alrea
                                  ", inside the DBN metadata; fetch the file again"));
 }
 
-// A length that no record has, or the start of another file: nothing after it can be trusted.
+// True for an impossible length, or the beginning of another file: the rest cannot be trusted.
 bool DbnReader::malformed() const {
   return record_bytes() < sizeof(dbn::RecordHeader) ||
          std::memcmp(buffer_.data() + begin_, "DBN", 3) == 0;
@@ -105,7 +105,7 @@ absl::StatusOr<std::span<const std::byte>> DbnReader::take() {
   return record;
 }
 
-// Reads until a whole record is there; begin_ == end_ afterwards: the end.
+// Reads until a whole record is available. At the end of the input, begin_ == end_ afterwards.
 absl::Status DbnReader::refill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
@@ -126,7 +126,7 @@ absl::Status DbnReader::refill() {
 }
 
 absl::Status DbnReader::fail(const absl::Status& status) {
-  if (errc_of(status) == Errc::kTimedOut) return status;  // a part of a record stays for next time
+  if (errc_of(status) == Errc::kTimedOut) return status;  // keeps a partial record
   failure_ = make_error(errc_of(status),
                         absl::StrCat(message_of(status), " [", records_, " records came before]"));
   return failure_;

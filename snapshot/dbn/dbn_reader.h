@@ -6,10 +6,10 @@
 //     if (!record.ok() || record->empty()) break;
 //   }
 //
-// Whatever can be read is delivered before an error; an error names the file, the offset and the
-// record's number, and stays. Nothing is allocated per record. next() reads from the descriptor
-// only when no whole record is at hand, so a record that has arrived on a pipe is never kept
-// waiting for the next.
+// All readable records are delivered before an error. An error contains the file, the offset and
+// the record's number, and is final. Nothing is allocated per record. next() reads from the
+// descriptor only if no whole record is available, so a record that has arrived on a pipe is never
+// delayed by the next one.
 //
 // Thread safety: one thread.
 #pragma once
@@ -32,20 +32,20 @@ inline constexpr std::size_t kDbnBufferBytes = 1024 * 1024;  // decoded
 
 class DbnReader {
  public:
-  // `path` may be "-": standard input. Reads the metadata. Errors: kNotFound, kNotPermitted,
+  // `path` may be "-" for standard input. Reads the metadata. Errors: kNotFound, kNotPermitted,
   // kBadInput, kClosed (`stopped` while it waited for a pipe), kSystem.
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(const std::string& path,
                                                          Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(std::unique_ptr<ByteSource> source);
 
   const dbn::Metadata& metadata() const { return metadata_; }
-  const std::string& raw_metadata() const { return raw_metadata_; }  // as it stands in the file
+  const std::string& raw_metadata() const { return raw_metadata_; }  // as in the file
   const std::string& name() const { return source_->name(); }
   bool compressed() const { return source_->compressed(); }
 
-  // The next record, as many bytes as its header says; empty: the end. Valid until the next call.
-  // Errors, from then on: kBadInput, kClosed, kSystem. kTimedOut, for this call only: no whole
-  // record is at hand, and this reader does not wait.
+  // Returns the next record, with the length in its header; empty at the end. Valid until the next
+  // call. Final errors: kBadInput, kClosed, kSystem. kTimedOut, for this call only: no whole record
+  // is available, and this reader does not wait.
   absl::StatusOr<std::span<const std::byte>> next() {
     if (!failure_.ok()) return failure_;
     if (!buffered()) {
@@ -54,7 +54,7 @@ class DbnReader {
     return take();
   }
 
-  // From now on next() does not wait; fd() is readable when it is worth calling again.
+  // From now on next() does not wait. fd() is readable when another call may succeed.
   void stop_waiting() { source_->stop_waiting(); }
   int fd() const { return source_->fd(); }
 
@@ -67,7 +67,7 @@ class DbnReader {
   std::uint64_t records() const {
     return records_;
   }  // delivered since the start or the last rewind()
-  // Starts again from the first record. kUnsupported for a stream.
+  // Restarts from the first record. Errors: kUnsupported for a stream.
   absl::Status rewind();
 
  private:

@@ -15,7 +15,7 @@
 namespace lapwing {
 namespace {
 
-// Everything a reader delivers, and how it ended.
+// Everything that a reader delivers, and its final status.
 struct Reading {
   std::string records;
   std::uint64_t count = 0;
@@ -28,7 +28,7 @@ Reading read_all(DbnReader& reader) {
     const auto record = reader.next();
     if (!record.ok()) {
       reading.end = record.status();
-      CHECK(reader.next().status() == reading.end);  // an error stays
+      CHECK(reader.next().status() == reading.end);  // an error is final
       return reading;
     }
     if (record->empty()) return reading;
@@ -60,7 +60,7 @@ bool says(const absl::Status& status, const std::string& text) {
   return message(status).find(text) != std::string::npos;
 }
 
-// What zstd can decode of these bytes, fed one by one: the oracle for what a cut file still holds.
+// Returns what zstd can decode of these bytes, one at a time: the expected rest of a cut file.
 std::string decodable(const std::string& bytes) {
   ZSTD_DStream* stream = ZSTD_createDStream();
   std::string out;
@@ -258,7 +258,7 @@ TEST_CASE("A reader that waits for a pipe gives up when it is told to, not befor
   REQUIRE(reader.ok());
   CHECK((*reader)->next()->size() == 56);
   CHECK_FALSE(stop);
-  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // nobody writes, nobody closes
+  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // no data and no close
   CHECK(stop);
   ::close(ends[1]);
 }
@@ -275,7 +275,7 @@ TEST_CASE("A record that has arrived on a pipe is not kept waiting for the next"
   CHECK((*reader)->next()->size() == 56);
   CHECK((*reader)->buffered());
   CHECK((*reader)->next()->size() == 56);
-  CHECK_FALSE((*reader)->buffered());  // a part of the third only
+  CHECK_FALSE((*reader)->buffered());  // only a part of the third
   send(mbo_records(3, 1).substr(20));
   CHECK((*reader)->next()->size() == 56);
   ::close(ends[1]);

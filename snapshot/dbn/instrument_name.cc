@@ -36,7 +36,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// At most kNearestSymbols names, the nearest first; upper and lower case are equal.
+// Returns at most kNearestSymbols names, the nearest first, ignoring case.
 std::vector<std::string> nearest_to(const std::string& symbol, std::vector<std::string> names) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   ranked.reserve(names.size());
@@ -62,7 +62,7 @@ std::string list_text(const std::vector<std::string>& names) {
   return text;
 }
 
-// Why the symbol is not known, and what users can do.
+// Explains why the symbol is unknown, and what users can do.
 std::string explain(const std::string& symbol, const std::string& bus, const Symbols& symbols,
                     const dbn::Metadata& metadata) {
   const std::string number =

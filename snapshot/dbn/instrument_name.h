@@ -1,4 +1,4 @@
-// An instrument as users name it: `id:5930` is the instrument with that number. Every other text is
+// An instrument as users write it: `id:5930` is the instrument with that number. Any other text is
 // a symbol, even if it consists of digits (005930 in Seoul, 7203 in Tokyo).
 //
 // Thread safety: plain values and pure functions.
@@ -19,7 +19,7 @@ inline constexpr char kInstrumentNumberPrefix[] = "id:";
 inline constexpr std::size_t kNearestSymbols = 3;
 
 struct InstrumentName {
-  std::string symbol;                   // empty: named by its number
+  std::string symbol;                   // empty: identified by its number
   std::optional<std::uint64_t> number;  // set if `symbol` is empty
 
   bool is_symbol() const { return !number; }
@@ -30,9 +30,9 @@ struct InstrumentName {
 absl::StatusOr<InstrumentName> parse_instrument(const std::string& text);
 
 // Returns kNotFound for a symbol that the metadata of a bus's feed does not map to an instrument.
-// The message begins with `what` ("instrument ESH5"), and names the nearest symbols, how many there
-// are, and how to give a number. `bus` is the directory of the bus; `metadata` is raw DBN metadata,
-// empty if the feed has none. Returns kBadInput instead if the metadata cannot be parsed.
+// The message begins with `what` ("instrument ESH5"), and contains the nearest symbols, the number
+// of symbols, and how to write a number. `bus` is the directory of the bus; `metadata` is raw DBN
+// metadata, empty if the feed has none. Returns kBadInput instead if the metadata cannot be parsed.
 absl::Status unknown_symbol(const std::string& what, const std::string& symbol,
                             const std::string& bus, std::span<const std::byte> metadata);
 

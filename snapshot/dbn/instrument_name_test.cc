@@ -1,4 +1,4 @@
-// Texts that name an instrument, and what users read about a symbol that a bus does not have.
+// Texts that identify an instrument, and the message for a symbol that a bus does not have.
 #include "snapshot/dbn/instrument_name.h"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
-// The metadata that a journal keeps, one file for each feed that a session had:
+// The metadata that a journal keeps, one file for each feed of its sessions:
 // journal/metadata/<hash, 16 hex digits>.dbn. So old records keep the symbols and the dataset with
-// which they were published, whatever later feeds have.
+// which they were published, even if later feeds have others.
 //
 // Thread safety: free functions; one writer for a journal.
 #pragma once
@@ -21,11 +21,11 @@ namespace lapwing {
 
 inline constexpr KeptFiles kKeptMetadata = {"metadata", "dbn", kMetadataBytesMax};
 
-// The hash by which a session names its feed's metadata: XXH3-64, never 0. 0 for no metadata.
+// The hash that a session stores for its feed's metadata: XXH3-64, never 0. 0 for no metadata.
 std::uint64_t metadata_hash_of(std::string_view metadata);
 
-// Whether the session names the metadata of its feed. A session of version 1 and one that `lapwing
-// repair` made do not; for them metadata.dbn of the bus directory is used.
+// Whether the session has the hash of its feed's metadata. Sessions of version 1 and those that
+// `lapwing repair` made do not; for them metadata.dbn of the bus directory is used.
 bool names_metadata(const SessionBegin& session);
 
 // Stores the metadata durably. Errors: kLimit (more than kMetadataBytesMax), kNoSpace,
@@ -33,8 +33,8 @@ bool names_metadata(const SessionBegin& session);
 absl::Status keep_metadata(Disk& disk, const std::string& journal_root,
                            const std::string& metadata);
 
-// The metadata with which this session's records were published; empty if its feed had none.
-// Errors: kNotFound (the session does not name its metadata), kDamaged (the content has another
+// Returns the metadata with which this session's records were published; empty if its feed had
+// none. Errors: kNotFound (the session has no metadata hash), kDamaged (the content has another
 // hash), kNotPermitted, kSystem.
 absl::StatusOr<std::string> read_kept_metadata(Disk& disk, const std::string& journal_root,
                                                const SessionBegin& session);

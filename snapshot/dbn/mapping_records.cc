@@ -59,7 +59,7 @@ bool is_ascii(const std::string& text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// The UTC date that `utc_ns` is on.
+// Returns the UTC date of `utc_ns`.
 std::uint32_t date_of(std::uint64_t utc_ns) {
   using namespace std::chrono;
   const days since_epoch(static_cast<std::int64_t>(utc_ns / kDayNs));
@@ -68,14 +68,14 @@ std::uint32_t date_of(std::uint64_t utc_ns) {
          static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
 }
 
-// The first date that begins at or after `utc_ns`.
+// Returns the first date that begins at or after `utc_ns`.
 std::uint32_t date_of_end(std::uint64_t utc_ns) {
   return date_of(utc_ns - utc_ns % kDayNs + (utc_ns % kDayNs == 0 ? 0 : kDayNs));
 }
 
 }  // namespace
 
-// The fields that all versions have.
+// The fields that all versions share.
 struct MappingRecords::Message {
   RecordHeader hd = {};
   std::string in;
@@ -84,7 +84,7 @@ struct MappingRecords::Message {
   std::uint64_t start_ts = kUndefTimestamp;
   std::uint64_t end_ts = kUndefTimestamp;
 
-  // False: it is not a mapping record.
+  // Returns false if `record` is not a mapping record.
   bool read(std::span<const std::byte> record);
   std::string symbol() const {
     return out_is_number || out == absl::StrCat(hd.instrument_id) ? in : out;

@@ -1,4 +1,4 @@
-// What the mapping records of a live recording make of its metadata.
+// The metadata that results from the mapping records of a live recording.
 #include "snapshot/dbn/mapping_records.h"
 
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ TEST_CASE("The symbol is on the side that is not the number") {
 TEST_CASE("A mapping holds for the dates from its start to its end") {
   CHECK(mappings_of({{"", "ESH4", 7, kMappedFrom, 255, kMappedFrom, kJan3}}) ==
         Mappings{{"ESH4", {{20240102, 20240103, "7"}}}});
-  // An end within a day: the mapping holds on that day.
+  // If a mapping ends within a day, it is valid for that whole day.
   CHECK(mappings_of({{"", "ESH4", 7, kMappedFrom, 255, kMappedFrom, kJan3 + 1}}) ==
         Mappings{{"ESH4", {{20240102, 20240104, "7"}}}});
 }
@@ -64,7 +64,7 @@ TEST_CASE("A mapping ends when its instrument or its symbol gets another one") {
         Mappings{{"NEW", {{20240103, 99991231, "7"}}}, {"OLD", {{19700101, 20240103, "7"}}}});
   CHECK(mappings_of({{"", "ROLL", 7, kMappedFrom}, {"", "ROLL", 8, kJan3}}) ==
         Mappings{{"ROLL", {{19700101, 20240103, "7"}, {20240103, 99991231, "8"}}}});
-  // Back again.
+  // The instrument gets its first symbol again.
   CHECK(
       mappings_of({{"", "A", 7, kMappedFrom}, {"", "B", 7, kJan3}, {"", "A", 7, kJan3 + kDayNs}}) ==
       Mappings{{"A", {{19700101, 20240103, "7"}, {20240104, 99991231, "7"}}},

@@ -43,7 +43,7 @@ absl::StatusOr<const SessionMetadata::Row*> SessionMetadata::find(const Id128& s
   return find_in_list(session_id);
 }
 
-// It is usually the last row that was requested, or the next one.
+// The row is usually the last one requested, or the next one.
 const SessionMetadata::Row* SessionMetadata::find_in_list(const Id128& session_id) {
   const auto begin = rows_.begin() + static_cast<std::ptrdiff_t>(std::min(found_, rows_.size()));
   auto row = std::ranges::find(begin, rows_.end(), session_id, &Row::session_id);

@@ -1,13 +1,13 @@
 // The metadata with which the records of each session of a bus were published. So old records keep
-// their symbols, whatever later feeds have.
+// their symbols, even if later feeds have others.
 //
 //   SessionMetadata metadata("./es");
 //   absl::StatusOr<std::string> raw = metadata.of(event.session_id);
 //
-// A session of version 1, one that `lapwing repair` made, or one of a bus without a journal does not
-// name its metadata: it gets those of the bus's newest session (read_feed_metadata).
+// A session of version 1, one that `lapwing repair` made, and one of a bus without a journal do not
+// have a metadata hash. They get the metadata of the bus's newest session (read_feed_metadata).
 //
-// The list of sessions is read again only if a session is requested that it does not have.
+// The list of sessions is read again only if it does not contain a requested session.
 //
 // Thread safety: one thread.
 #pragma once
@@ -32,19 +32,19 @@ class SessionMetadata {
   // Raw DBN metadata; empty: its feed had none. Errors: kDamaged, kNotPermitted, kSystem.
   absl::StatusOr<std::string> of(const Id128& session_id);
   // Whether `is_true` holds for the metadata of any session after this one, including sessions of
-  // later journals. The newest metadata is tried first, each content once. Errors: as of().
+  // later journals. Tries the newest metadata first, and each content once. Errors: those of of().
   absl::StatusOr<bool> is_later(const Id128& session_id,
                                 const std::function<bool(const std::string& metadata)>& is_true);
 
  private:
-  // What the list says of a session.
+  // A session's entry in the list.
   struct Row {
     Id128 session_id;
     bool names_metadata = false;
     std::uint64_t metadata_hash = 0;
   };
 
-  absl::StatusOr<const Row*> find(const Id128& session_id);  // null: it is not listed
+  absl::StatusOr<const Row*> find(const Id128& session_id);  // null if it is not listed
   const Row* find_in_list(const Id128& session_id);
   absl::Status read_list();
   absl::StatusOr<std::string> read(const Row& row);
@@ -52,8 +52,8 @@ class SessionMetadata {
   std::string bus_directory_;
   std::string journal_root_;
   std::vector<Row> rows_;
-  std::size_t found_ = 0;        // of rows_: the last one
-  std::uint64_t read_hash_ = 0;  // of read_; 0: nothing was read
+  std::size_t found_ = 0;        // index of the last row found
+  std::uint64_t read_hash_ = 0;  // of read_; 0: nothing was read yet
   std::string read_;
 };
 

@@ -1,4 +1,4 @@
-// The metadata of each session, by the list of sessions and by what its journal keeps.
+// The metadata of each session, according to the list of sessions and the journal.
 #include "snapshot/dbn/session_metadata.h"
 
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// A bus with a journal, whose newest session is the last one.
+// A bus with a journal. The session added last is the newest.
 class SessionsOfBus {
  public:
   SessionsOfBus() { describe(); }
@@ -51,7 +51,7 @@ TEST_CASE("Each session has the metadata that it was published with") {
     CHECK(metadata.of(fixture_id(1)).value() == "one");
     CHECK(metadata.of(fixture_id(3)).value().empty());
   }
-  bus.add(4, "four");  // begun since the list was read
+  bus.add(4, "four");  // begun after the list was read
   CHECK(metadata.of(fixture_id(4)).value() == "four");
 }
 

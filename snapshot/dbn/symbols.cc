@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// The UTC date of a time, as YYYYMMDD.
+// Returns the UTC date of a time, as YYYYMMDD.
 std::uint32_t utc_date(std::uint64_t utc_ns) {
   using namespace std::chrono;
   const auto seconds_since_epoch = seconds(static_cast<std::int64_t>(utc_ns / 1'000'000'000));
@@ -23,7 +23,7 @@ bool covers(const SymbolMapping& mapping, std::uint32_t date) {
   return mapping.start_date <= date && date < mapping.end_date;
 }
 
-// Behind those that begin on the same date.
+// Inserts the mapping after those that begin on the same date.
 void insert_by_date(std::vector<SymbolMapping>& mappings, const SymbolMapping& mapping) {
   const auto place =
       std::ranges::upper_bound(mappings, mapping.start_date, {}, &SymbolMapping::start_date);
@@ -45,7 +45,7 @@ absl::StatusOr<Symbols> Symbols::of_bus(const std::string& directory) {
 absl::StatusOr<Symbols> Symbols::of_metadata(std::span<const std::byte> metadata) {
   const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(metadata);
   if (!parsed.ok()) return parsed.status();
-  // The instrument's number stands on whichever side of the mapping has that type.
+  // The instrument's number is on the side of the mapping that has that type.
   const bool inverted = parsed->stype_in == dbn::SType::kInstrumentId;
   std::vector<SymbolMapping> mappings;
   for (const dbn::SymbolMapping& mapping : parsed->mappings) {
@@ -57,7 +57,8 @@ absl::StatusOr<Symbols> Symbols::of_metadata(std::span<const std::byte> metadata
       mappings.push_back({symbol, id, interval.start_date, interval.end_date});
     }
   }
-  // So that each is added behind those before it: else the time is quadratic in their number.
+  // Sort first, so that each mapping is appended. Otherwise the time would be quadratic in their
+  // number.
   std::ranges::stable_sort(mappings, {}, &SymbolMapping::start_date);
   Symbols symbols;
   for (const SymbolMapping& mapping : mappings) symbols.add(mapping);

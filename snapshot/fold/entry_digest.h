@@ -1,5 +1,5 @@
-// The digest of a state: XXH3-64 over its entries in the order of their keys, end to end. Two
-// states are equal when their digests are.
+// The digest of a state: XXH3-64 of its entries in the order of their keys, concatenated. Two
+// states are considered equal if their digests are equal.
 //
 // Thread safety: one thread. Owns its memory.
 #pragma once
@@ -13,13 +13,13 @@ struct XXH3_state_s;  // of <xxhash.h>
 
 namespace lapwing {
 
-// Entries, or records, one after the other, each given whole or several at once.
+// Computes the digest of entries or records. Each call adds one or several whole ones.
 class EntryDigest {
  public:
   EntryDigest();
 
   void add(std::span<const std::byte> entries);
-  std::uint64_t value() const;  // of what was added so far
+  std::uint64_t value() const;  // of the entries added so far
 
  private:
   struct Free {
@@ -28,7 +28,7 @@ class EntryDigest {
   std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
-// Of a whole state in one piece, such as a checkpoint's.
+// Returns the digest of a whole contiguous state, such as a checkpoint.
 std::uint64_t digest_entries(std::span<const std::byte> entries);
 
 }  // namespace lapwing

@@ -11,7 +11,7 @@
 
 namespace lapwing {
 
-// A little-endian number's bytes the other way round, and back.
+// Reverses the bytes of a little-endian number, in both directions.
 template <std::unsigned_integral Number>
 Number swap_bytes(Number number) {
   static_assert(std::endian::native == std::endian::little);

@@ -1,8 +1,8 @@
-// The fold `latest`: the last record of each key, for every schema that says what its key is. An
-// entry is the record itself.
+// The fold `latest`: the last record of each key, for every schema with a key. An entry is the
+// record itself.
 //
-// A record is put without looking at what was there before, so reads() is false, and what was lost
-// leaves no trace: the last record that did arrive stays the last. docs/explanation/state.md has the keys.
+// A record replaces the entry without reading it, so reads() is false. Lost records leave no trace:
+// the last record that arrived remains the last. docs/explanation/state.md describes the keys.
 //
 // Thread safety: immutable.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lapwing {
 
-// nullptr where the schema has no key, or one of more bytes than a key may have.
+// Returns nullptr if the schema has no key, or if the key is larger than a key may be.
 std::unique_ptr<Fold> make_latest_fold(const Schema& schema);
 
 }  // namespace lapwing

@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// A fold of a bus of that schema, and the state of what it was given.
+// A fold of a bus with that schema, and the state after the records that it received.
 template <typename Record>
 struct Latest {
   explicit Latest(const std::string& schema)
@@ -151,7 +151,7 @@ TEST_CASE("A record or an entry of another size changes nothing, whatever the fo
   const std::vector<std::byte> key_before = key;
   const std::size_t right = shape.record_bytes;
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, right - 8, right + 8}) {
-    const std::vector<std::byte> record(bytes, std::byte{'A'});  // its end is known to a sanitizer
+    const std::vector<std::byte> record(bytes, std::byte{'A'});  // a sanitizer checks its end
     fold->apply(1, record, state);
     fold->settles(record);
     CHECK_FALSE(fold->reads(record, key));

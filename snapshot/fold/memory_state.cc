@@ -23,8 +23,8 @@ using Bytes = std::span<const std::byte>;
 using Slot = std::uint32_t;
 using Word = std::uint64_t;
 
-// A key as numbers that compare as its bytes do, with zeros behind it. All keys of a state have one
-// size, so the zeros keep their order.
+// A key as numbers that compare in the order of its bytes, padded with zeros. All keys of a state
+// have the same size, so the padding does not change their order.
 template <std::size_t kWords>
 struct KeyWords {
   std::array<Word, kWords> words{};
@@ -32,10 +32,10 @@ struct KeyWords {
   friend auto operator<=>(const KeyWords&, const KeyWords&) = default;
 };
 
-// `rest` bytes, 1 to 7, with zeros behind. Each load is within one 8-byte word. The caller may have
-// just stored the key as words, and a processor forwards a store only to a load within it.
+// Reads `rest` bytes, 1 to 7, padded with zeros. Each load is within one 8-byte word: the caller
+// may have just stored the key as words, and a processor forwards a store only to a load within it.
 Word last_word(const std::byte* at, std::size_t rest) {
-  const auto two_loads = [&]<typename Part>(Part) {  // they overlap, or meet
+  const auto two_loads = [&]<typename Part>(Part) {  // they overlap or are adjacent
     const int spare = 8 * static_cast<int>(sizeof(Word) - rest);
     constexpr int kShift = 8 * static_cast<int>(sizeof(Word) - sizeof(Part));
     return Word{read_big_endian<Part>(at)} << kShift |
@@ -46,7 +46,7 @@ Word last_word(const std::byte* at, std::size_t rest) {
   return two_loads(std::uint8_t{});
 }
 
-// `key` has no more bytes than that.
+// `key` must not have more bytes than the result.
 template <std::size_t kWords>
 KeyWords<kWords> words_of(Bytes key) {
   KeyWords<kWords> result;
@@ -66,12 +66,12 @@ KeyWords<kWords> words_of(Bytes key) {
 
 }  // namespace
 
-// Keys and entries are of the state's sizes, and no prefix is longer than a key.
+// Keys and entries must have the state's sizes, and a prefix must not be longer than a key.
 class MemoryState::Impl {
  public:
   static std::unique_ptr<Impl> make(const FoldShape& shape);
 
-  // No key fits a shape whose keys are empty, or longer than kKeyBytesMax.
+  // If a shape has empty keys or keys above kKeyBytesMax, no key fits.
   explicit Impl(const FoldShape& shape)
       : key_bytes_(shape.key_bytes <= kKeyBytesMax ? shape.key_bytes : 0),
         entry_bytes_(shape.entry_bytes) {}
@@ -96,7 +96,7 @@ class MemoryState::Impl {
   const std::size_t entry_bytes_;
 };
 
-// Its keys have up to kWords words.
+// A table whose keys have up to kWords words.
 template <std::size_t kWords>
 class MemoryState::Impl::Table final : public Impl {
  public:
@@ -154,7 +154,7 @@ class MemoryState::Impl::Table final : public Impl {
  private:
   using Key = KeyWords<kWords>;
 
-  // The index holds slots and finds them by the key that stands in them.
+  // The index contains slots, and finds them by the keys that they contain.
   struct SlotHash {
     using is_transparent = void;
     std::size_t operator()(Slot slot) const { return (*this)(table->words_at(slot)); }
@@ -184,10 +184,11 @@ class MemoryState::Impl::Table final : public Impl {
     const Table* table;
   };
 
-  // A walk visits a slot in about an eighth of the time that sorting a new slot takes.
+  // A walk visits a slot in about an eighth of the time that it takes to sort a new slot.
   static constexpr std::size_t kWalkFactor = 8;
 
-  // Erases without sorting. Each walk is paid for by the slots taken since the last walk or sort.
+  // Erases without sorting. The cost of each walk is amortized over the slots taken since the last
+  // walk or sort.
   void erase_by_walk(const Key& from, std::size_t prefix_bytes) {
     taken_ = 0;
     for (Slot slot = 0; slot < notes_.size(); ++slot) {
@@ -223,11 +224,11 @@ class MemoryState::Impl::Table final : public Impl {
   const std::byte* entry_at(Slot slot) const { return slot_at(slot) + sizeof(Key); }
   std::byte* entry_at(Slot slot) { return slot_at(slot) + sizeof(Key); }
 
-  // What the order knows of a slot.
+  // The state of a slot in the order.
   struct Note {
     bool is_used = false;
-    bool is_ordered = false;  // its key stands in ordered_
-    bool is_new = false;      // it stands in new_
+    bool is_ordered = false;  // its key is in ordered_
+    bool is_new = false;      // it is in new_
   };
 
   Slot take_slot() {
@@ -253,8 +254,8 @@ class MemoryState::Impl::Table final : public Impl {
     free_.push_back(slot);
   }
 
-  // What came and went since the last time costs nothing here: its slot is unused, or has been used
-  // again, and stands in new_ once.
+  // Entries that were added and removed since the last time cost nothing here: their slot is
+  // unused, or was reused and is in new_ once.
   void bring_in_order() {
     for (const Key& key : gone_) ordered_.erase(key);
     gone_.clear();
@@ -278,12 +279,13 @@ class MemoryState::Impl::Table final : public Impl {
   std::vector<Note> notes_;       // by slot
   std::vector<Slot> free_;
   absl::flat_hash_set<Slot, SlotHash, SlotEqual> index_;
-  // The order as it was when it was asked for last, and what has changed since: slots whose keys
-  // came, and keys that stand in it and went. Neither is longer than what the state once held.
+  // The order as of its last use, and the changes since then: slots whose keys were added, and keys
+  // in it that were removed. Neither is longer than the largest number of entries that the state
+  // has held.
   absl::btree_map<Key, Slot> ordered_;
   std::vector<Slot> new_;
   std::vector<Key> gone_;
-  std::size_t taken_ = 0;  // slots, since the order was brought up to date or they were walked over
+  std::size_t taken_ = 0;  // slots taken since the last sort or walk
 };
 
 std::unique_ptr<MemoryState::Impl> MemoryState::Impl::make(const FoldShape& shape) {

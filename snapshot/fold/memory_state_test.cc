@@ -151,7 +151,7 @@ TEST_CASE("Keys and prefixes of any length are compared as bytes") {
     shape.entry_bytes = key_bytes;  // its key
     MemoryState state(shape);
     std::set<std::string> model;
-    const auto any = [&](std::size_t size) {  // near a key that all are near
+    const auto any = [&](std::size_t size) {  // all keys are similar
       std::string text(size, 'a');
       for (int i = 0; i < 2; ++i) text[random() % size] = "\x00\x01\x7f\x80\xff"[random() % 5];
       return text;

@@ -17,9 +17,9 @@ using dbn::Side;
 
 constexpr std::uint8_t kRecordUnits = sizeof(MboMsg) / dbn::kLengthUnit;
 
-// A key in two whole words, and a byte behind it that is not part of it. Keys are made several
-// times for each record, and a processor hands on a word at once, but waits where bytes that were
-// written apart are read together.
+// A key in two whole words, followed by a byte that does not belong to it. Keys are made several
+// times for each record. A processor forwards a whole word at once, but stalls if bytes that were
+// written separately are read together.
 class WordKey {
  public:
   WordKey(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
@@ -41,12 +41,12 @@ class WordKey {
 
 const WordKey kLossKey(0, 0, OrderEntryKind::kLoss, 0);
 
-// What all entries of an instrument, of one kind, begin with.
+// The prefix of all entries of one kind of an instrument.
 Bytes kind_prefix(const WordKey& key) {
   return key.bytes().first(offsetof(OrderKey, order_id));
 }
 
-// Of bytes of another size: zeros.
+// Returns zeros if `bytes` has another size.
 template <typename Record>
 Record copy(Bytes bytes) {
   Record record{};
@@ -54,7 +54,7 @@ Record copy(Bytes bytes) {
   return record;
 }
 
-// The entry of that key; false if there is none.
+// Loads the entry of that key. Returns false if there is none.
 bool load(FoldState& state, const WordKey& key, OrderEntry& entry) {
   const std::byte* found = state.find(key.bytes());
   if (found != nullptr) std::memcpy(&entry, found, sizeof entry);
@@ -65,7 +65,7 @@ void save(FoldState& state, const WordKey& key, const OrderEntry& entry) {
   state.put(key.bytes(), std::as_bytes(std::span(&entry, 1)));
 }
 
-// A book, or the loss: an entry that is no order.
+// Makes an entry that is not an order: a book, or the loss.
 OrderEntry make_mark(Action action) {
   OrderEntry entry{};
   entry.msg.hd.length = kRecordUnits;
@@ -80,7 +80,7 @@ bool has_side(const MboMsg& msg) {
   return msg.side == Side::kBid || msg.side == Side::kAsk;
 }
 
-// One record, and what it does to its book and to its order.
+// Applies one record to its book and to its order.
 class Step {
  public:
   Step(Sequence sequence, const MboMsg& msg, FoldState& state)
@@ -108,7 +108,7 @@ class Step {
 
   // --- The book
 
-  // What is known of the book from `place` on begins with this record.
+  // The known part of the book from `place` on begins with this record.
   void begin_book(Sequence place, std::uint8_t book_flags) {
     book_changed_ = true;
     book_.msg.hd = msg_.hd;
@@ -122,7 +122,7 @@ class Step {
   void follow_book() {
     if (!was_seen_) book_ = make_mark(Action::kClear);
     const bool is_cut = has_loss_ && book_.place <= lost_through_;
-    if (is_cut) {  // this is its first record after a loss
+    if (is_cut) {  // the book's first record after a loss
       const std::uint8_t kept = flags() & dbn::kFlagTop;
       begin_book(sequence_, static_cast<std::uint8_t>(kept | dbn::kFlagMaybeBadBook));
     } else if (!was_seen_) {
@@ -137,8 +137,9 @@ class Step {
     }
   }
 
-  // A snapshot makes a bad book good if its beginning was seen: if the record before it is known.
-  // One that goes on after a loss may lack its first orders. kFlagSnapshot stays set within either.
+  // A snapshot makes a bad book good if its beginning was seen, which means that the record before
+  // it is known. A snapshot that continues after a loss may lack its first orders. kFlagSnapshot
+  // stays set during both.
   void follow_snapshot(bool is_cut) {
     if (!has(dbn::kFlagSnapshot)) return unset(dbn::kFlagSnapshot);
     const bool is_bad = (flags() & dbn::kFlagMaybeBadBook) != 0;
@@ -154,7 +155,7 @@ class Step {
     if (has(dbn::kFlagLast)) unset(dbn::kFlagSnapshot);
   }
 
-  // A book has orders or tops, never both.
+  // A book contains orders or tops, never both.
   void drop_orders() {
     if (!was_seen_) return;
     const bool is_of_tops = (flags() & dbn::kFlagTop) != 0;
@@ -202,7 +203,7 @@ class Step {
     save(state_, order(), found);
   }
 
-  // The order rests as the record has it.
+  // Stores the resting order as in the record.
   void rest(Sequence place) {
     if (msg_.size == 0) {
       note_misfit();
@@ -230,7 +231,7 @@ class Step {
     return entry;
   }
 
-  // The record contradicts what rests, in a book that was good: the feed is not what it should be.
+  // Notes that the record contradicts the entries of a good book, so there is an error in the feed.
   void note_misfit() {
     const bool is_noted = book_.msg.order_id == sequence_;
     if (is_noted || is_stale(book_, lost_through_)) return;
@@ -251,9 +252,9 @@ class Step {
   const MboMsg& msg_;
   FoldState& state_;
   bool has_loss_ = false;
-  Sequence lost_through_ = kNoSequence;  // also if only the beginning is missing
+  Sequence lost_through_ = kNoSequence;  // set even if only the beginning is missing
   bool was_seen_ = false;
-  bool book_changed_ = false;  // besides its flags
+  bool book_changed_ = false;  // other than its flags
   OrderEntry book_{};
 };
 
@@ -316,7 +317,7 @@ void OrderFold::apply(Sequence sequence, Bytes record, FoldState& state) const {
 }
 
 void OrderFold::lose(const Gap& gap, FoldState& state) const {
-  if (gap.count() == 0) return;  // a power cut took nothing that is missing here
+  if (gap.count() == 0) return;  // an empty gap: a power cut removed no record here
   OrderEntry loss;
   if (!load(state, kLossKey, loss)) loss = make_mark(Action::kNone);
   if (gap.last != kNoSequence) loss.msg.order_id += gap.count();

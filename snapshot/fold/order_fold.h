@@ -1,7 +1,7 @@
-// The fold `orders`: which orders rest, what is left of each and its place in the queue, from DBN
-// market by order. The one place in Lapwing that knows these rules; docs/explanation/state.md states them.
+// The fold `orders`: the resting orders, with their remaining sizes and queue ranks, from DBN
+// market by order. Only this file implements these rules; docs/explanation/state.md defines them.
 //
-// Entries and what they mean: lapwing/order_entry.h.
+// lapwing/order_entry.h defines the entries.
 //
 // Thread safety: immutable.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace lapwing {
 
-// Keys of the entries, for whoever looks into a state.
+// The keys of entries, for code that examines a state.
 OrderKey loss_key();
 OrderKey book_key(std::uint16_t publisher_id, std::uint32_t instrument_id);
 OrderKey order_key(std::uint16_t publisher_id, std::uint32_t instrument_id, std::uint64_t order_id);
@@ -31,7 +31,7 @@ class OrderFold : public Fold {
   Sequence place_of(std::span<const std::byte> entry) const override;
   void apply(Sequence sequence, std::span<const std::byte> record, FoldState& state) const override;
   void lose(const Gap& gap, FoldState& state) const override;
-  // After a record with flag LAST.
+  // True for a record with flag LAST.
   bool settles(std::span<const std::byte> record) const override;
   bool reads(std::span<const std::byte> record, std::span<std::byte> key) const override;
 

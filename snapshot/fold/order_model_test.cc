@@ -1,4 +1,4 @@
-// The fold `orders` against a model of its rules, on random records; and that a run may be cut
+// The fold `orders` compared with a model of its rules, on random records. A run may be interrupted
 // anywhere.
 #include "testing/order_model.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// A loss in place of a record where `lost` is above 0.
+// A record, or a loss if `lost` is above 0.
 struct Step {
   dbn::MboMsg msg;
   std::uint32_t lost = 0;
@@ -52,7 +52,7 @@ Sequence fold_steps(const std::vector<Step>& steps, std::size_t from, std::size_
   return sequence;
 }
 
-// The state as one that was written down and loaded again, in any order.
+// Returns the state after it was written and loaded again, in any order.
 MemoryState reload(const MemoryState& state, std::mt19937& random) {
   const OrderFold fold;
   std::vector<std::vector<std::byte>> entries;
@@ -67,7 +67,7 @@ MemoryState reload(const MemoryState& state, std::mt19937& random) {
   return again;
 }
 
-// Another holder of a state: a sorted map.
+// Another implementation of a state: a sorted map.
 class MapState : public FoldState {
  public:
   const std::byte* find(Bytes key) override {

@@ -17,7 +17,7 @@ constexpr std::size_t kTimesPerRead = 2048;
 
 struct IndexExtent {
   bool missing = false;
-  std::uint64_t surplus = 0;  // entries that were not looked at, since no segment has so many
+  std::uint64_t surplus = 0;  // unchecked entries beyond the maximum of a segment
 };
 
 // Calls visit(entry, is_last) for every whole entry.

@@ -1,6 +1,6 @@
-// The state of a whole .idx file, and making it anew from what is right in it.
+// Checks a whole .idx file, and rewrites it from its valid entries.
 //
-// Thread safety: no state; whoever rewrites holds the publisher's lock.
+// Thread safety: no state; the caller of rewrite_index() holds the publisher's lock.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace lapwing {
 
 struct IndexState {
-  bool missing = false;       // a publisher does not go on in a segment without one
-  std::uint64_t entries = 0;  // that check
-  std::uint64_t invalid = 0;  // that do not, but for the last: it may be on its way
+  bool missing = false;       // a publisher does not continue in a segment without one
+  std::uint64_t entries = 0;  // valid ones
+  std::uint64_t invalid = 0;  // without the last one, which may be being written
 
   bool is_right() const { return !missing && invalid == 0; }
 };
 
 absl::StatusOr<IndexState> inspect_index(const JournalFiles& files, std::uint64_t segment);
 
-// Replaces the index by one of the entries that check; temporary name, sync, rename, sync
+// Replaces the index by one with only its valid entries: temporary name, sync, rename, sync of the
 // directory.
 absl::Status rewrite_index(const JournalFiles& files, std::uint64_t segment);
 

@@ -1,4 +1,4 @@
-// A place where a journal is not what it promised to be.
+// Damage at one position of a journal.
 //
 // Thread safety: plain values.
 #pragma once
@@ -27,7 +27,7 @@ struct JournalDamage {
   }
 };
 
-// Takes damage as it is found; false to look for no more.
+// Receives each damage as it is found. Returns false to stop the search.
 using DamageSink = std::function<bool(const JournalDamage&)>;
 
 }  // namespace lapwing

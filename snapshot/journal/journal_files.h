@@ -1,4 +1,4 @@
-// Journals' directories: where their files are and which segments there are.
+// The directories of journals: the paths of their files, and the list of their segments.
 //
 // Thread safety: plain values and pure functions; borrows the Disk.
 #pragma once
@@ -28,22 +28,22 @@ struct JournalFiles {
   }
 };
 
-// The files of the journal that `begin` speaks of.
+// Returns the files of the journal in `begin`.
 JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
                               const SessionBegin& begin);
 
-// The segments that have a .jnl file, ascending. Empty if the directory is missing, or is a file or
-// a link.
+// Lists the segments that have a .jnl file, ascending. Empty if the directory is missing, or is a
+// file or a link.
 absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files);
 
-// A directory below a journal root that is named as a journal is, and has segments.
+// A directory below a journal root that has a journal's name and contains segments.
 struct JournalDirectory {
   Id128 journal_id;
   std::string path;
   std::vector<std::uint64_t> segments;  // ascending
 };
 
-// Those of `journal_root`, in the order of their names. None if it is missing.
+// Lists the journals of `journal_root`, ordered by name. Empty if it is missing.
 absl::StatusOr<std::vector<JournalDirectory>> list_journals(Disk& disk,
                                                             const std::string& journal_root);
 

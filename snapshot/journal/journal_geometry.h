@@ -1,4 +1,4 @@
-// Where a record stands in the journal: segment, offset, block; all by shift and mask.
+// Computes the position of a record in the journal: segment, offset, block; all by shift and mask.
 //
 // Thread safety: plain values and pure functions.
 #pragma once
@@ -27,7 +27,7 @@ struct JournalGeometry {
   std::uint64_t offset_of(Sequence n) const {
     return kSegmentHeaderBytes + ((n - 1) & (segment_slots - 1)) * slot_bytes;
   }
-  // Absolute number of the block that holds n, from 0; and its first sequence.
+  // Absolute number of the block that contains n, from 0; and the first sequence of a block.
   std::uint64_t block_of(Sequence n) const { return (n - 1) / block_slots(); }
   Sequence block_first(std::uint64_t block) const { return block * block_slots() + 1; }
   // n rounded down to a whole number of blocks: the last sequence of the last whole block at or

@@ -9,7 +9,7 @@
 namespace lapwing {
 namespace {
 
-// True if the status says something about the file and nothing about the disk or our rights.
+// True if the status concerns the file, and not the disk or our permissions.
 bool is_damage(const absl::Status& status) {
   switch (errc_of(status)) {
     case Errc::kNotFound:
@@ -27,8 +27,8 @@ class Proof {
   Proof(const JournalFiles& files, Sequence durable, ProofDepth depth, const DamageSink& sink)
       : files_(files), reader_(files), durable_(durable), depth_(depth), sink_(sink) {}
 
-  // Proves from n on, within one segment and up to `last`; moves n behind what was looked at. False
-  // if the sink has had enough.
+  // Verifies from n on, within one segment and up to `last`, and moves n beyond the checked part.
+  // Returns false if the sink has stopped the search.
   absl::StatusOr<bool> step(Sequence& n, Sequence last) {
     const std::uint64_t segment = files_.geometry.segment_of(n);
     const Sequence segment_last = std::min(last, files_.geometry.segment_last(segment));

@@ -1,4 +1,4 @@
-// Proves ranges of a journal without delivering them: for a starting publisher, and for `verify`.
+// Verifies ranges of a journal without delivering them: for a starting publisher, and for `verify`.
 //
 // Thread safety: one thread at a time per Disk call; no state.
 #pragma once
@@ -27,22 +27,22 @@ constexpr SequenceRange intersect(const SequenceRange& a, const SequenceRange& b
   return {a.first > b.first ? a.first : b.first, a.last < b.last ? a.last : b.last};
 }
 
-// The sequences of this journal that were given to records, ascending: its sessions, without voids.
+// The sequences of this journal that were used for records, ascending: its sessions, without voids.
 // A session without an end counts up to `open_last`.
 std::vector<SequenceRange> record_ranges(const SessionLog& sessions, const Id128& journal_id,
                                          Sequence open_last);
 
 enum class ProofDepth {
-  kNames,    // the segments are there
-  kHeaders,  // … and their headers are right
+  kNames,    // the segments exist
+  kHeaders,  // … and their headers are valid
   kRecords,  // … and so is every record: sum and stamp
 };
 
-// Called with the number of records proven or passed over since the last call.
+// Called with the number of records verified or skipped since the last call.
 using ProofProgress = std::function<void(std::uint64_t records)>;
 
-// Proves the records of `ranges` that lie in `wanted`, all of which is durable, and gives what is
-// damaged to the sink. Errors: of the disk only.
+// Verifies the records of `ranges` within `wanted`, which must be durable, and passes any damage to
+// the sink. Errors: those of the disk only.
 absl::Status prove(const JournalFiles& files, const std::vector<SequenceRange>& ranges,
                    const SequenceRange& wanted, ProofDepth depth, const DamageSink& sink,
                    const ProofProgress& progress = nullptr);

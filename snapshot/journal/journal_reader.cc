@@ -30,7 +30,7 @@ JournalRun gap_to(Sequence last, GapCause cause, std::string detail = "") {
   return run;
 }
 
-// kRecordBytes 0: as the geometry says.
+// kRecordBytes 0: the size in the geometry.
 template <std::size_t kRecordBytes>
 void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, std::uint64_t count,
                       std::byte* out) {
@@ -42,8 +42,8 @@ void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, st
   }
 }
 
-// The records of `count` slots, packed. The sizes of the schemas that are shipped have loops of
-// their own: a copy of constant size is a few moves, any other is a call.
+// Copies the records of `count` slots, packed. The sizes of the shipped schemas have their own
+// loops, because a copy of constant size is a few moves, and any other is a call.
 void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::uint64_t count,
                   std::byte* out) {
   switch (geometry.record_bytes) {
@@ -93,18 +93,18 @@ void JournalReader::State::note_voids() {
   }
 }
 
-// The last sequence before the next void; n itself lies in none.
+// Returns the last sequence before the next void. n must not be in a void.
 Sequence JournalReader::State::void_free_last(Sequence n) const {
   const auto next = std::ranges::upper_bound(voids, n, {}, &Void::first);
   return next == voids.end() ? UINT64_MAX : next->first - 1;
 }
 
-// Of its first session; there is one.
+// Returns the first sequence of its first session, which must exist.
 Sequence JournalReader::State::first_of_journal() const {
   return sessions.sessions_of(files.journal_id).front().first();
 }
 
-// What is known not to be there before any file is looked at.
+// Returns the gap at n, if there is one that is known without opening a file.
 std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
                                                        const JournalBounds& bounds) const {
   const auto there = std::ranges::lower_bound(voids, n, {}, &Void::last);
@@ -114,8 +114,8 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   return std::nullopt;
 }
 
-// The segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole. `limit` is
-// the last sequence that may be read; no void lies before it.
+// Explains why the segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
+// `limit` is the last sequence that may be read; there is no void before it.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {
   const std::string message(status.message());
@@ -132,7 +132,7 @@ absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
   }
 }
 
-// Several that are missing in a row are one gap.
+// Consecutive missing segments form one gap.
 absl::StatusOr<JournalRun> JournalReader::State::explain_missing(Sequence n, Sequence limit,
                                                                  const std::string& message) const {
   const auto retained = list_retained(files);
@@ -148,7 +148,7 @@ absl::StatusOr<JournalRun> JournalReader::State::explain_missing(Sequence n, Seq
                                  "verify` shows all damage"));
 }
 
-// A gap for want of a file.
+// Returns a gap caused by a missing file.
 JournalRun JournalReader::State::missing_to(Sequence last, std::string detail) const {
   JournalRun run = gap_to(last, GapCause::kDamaged, std::move(detail));
   run.missing_file = true;
@@ -163,7 +163,7 @@ JournalRun JournalReader::State::missing_to(Sequence last, std::string detail) c
   return run;
 }
 
-// Record n is in the reader's window.
+// Copies records from n on, which must be in the reader's window.
 std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit, std::span<std::byte> out) {
   const std::size_t record_bytes = files.geometry.record_bytes;
   const std::uint64_t room = out.size() / record_bytes;
@@ -235,7 +235,7 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
     const std::uint64_t room = out.size() / geometry.record_bytes;
     if (auto damage = reader.load(n, bounds.durable, load_limit, room)) {
       if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
-      reader.close();  // so that the next read looks for them again
+      reader.close();  // so that the next read tries to open them again
       return state_->missing_to(damage->last, damage->text());
     }
   }

@@ -1,8 +1,8 @@
-// Reads records back from a journal: in sequence, from any position, or from a wall-clock time.
+// Reads records from a journal: in sequence, from any position, or from a wall-clock time.
 //
-// Works beside a running publisher and without one; writes nothing. What is returned was proven by
-// snapshot/journal/segment_reader.h: by its sum at or below durable, by its exact stamp everywhere.
-// Nothing at or below durable is ever returned wrong.
+// Works with and without a running publisher, and writes nothing. Returned records were verified by
+// snapshot/journal/segment_reader.h: by their sum at or below durable, and always by their exact
+// stamp. A wrong record at or below durable is never returned.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -24,28 +24,29 @@
 
 namespace lapwing {
 
-// What one read delivered. Exactly one of: count > 0; a gap; neither (nothing at n yet).
+// The result of one read. Exactly one of: count > 0; a gap; neither (nothing at n yet).
 struct JournalRun {
   std::uint64_t count = 0;  // records copied, sequences n … n + count - 1
   bool gap = false;
   Sequence gap_last = 0;             // the gap is n … gap_last
   GapCause cause = GapCause::kVoid;  // kVoid, kPruned or kDamaged
   std::string detail;                // damaged: file, offset, sequence
-  // kDamaged because a file is not there, which may be asked for again: it may be put back, unless
-  // its directory was removed.
+  // kDamaged because a file is missing. Another read may find it, if it is restored, unless its
+  // directory was removed.
   bool missing_file = false;
-  AnchorState directory = AnchorState::kStands;  // of the journal, where a file is missing
+  AnchorState directory = AnchorState::kStands;  // of the journal, if a file is missing
 };
 
-// What map() gives.
+// The result of map().
 struct MappedRun {
   Sequence first = kNoSequence;
   std::uint64_t count = 0;
   SegmentMapping mapping;
 };
 
-// How far the journal may be trusted, as of now. Where there is a ring file of the journal's last
-// session and of this boot, its publisher alive or not: page 1. Otherwise: settled_bounds().
+// The trusted part of the journal, as of now. If there is a ring file of the journal's last session
+// and of this boot, it comes from page 1, whether or not the publisher is running. Otherwise it
+// comes from settled_bounds().
 struct JournalBounds {
   Sequence durable = 0;   // sums exist up to here
   Sequence archived = 0;  // exact stamps exist up to here
@@ -54,9 +55,9 @@ struct JournalBounds {
 
 class JournalReader {
  public:
-  // `journal_root` holds `sessions`; the segments are in <journal_root>/<journal id>. The disk is
-  // anchored there: a root that is moved is read on.
-  // Errors: kNotFound, kDamaged, kNotPermitted, kNotALapwingFile.
+  // `journal_root` contains `sessions`; the segments are in <journal_root>/<journal id>. The disk
+  // is anchored there, so that a root can still be read after it was moved. Errors: kNotFound,
+  // kDamaged, kNotPermitted, kNotALapwingFile.
   static absl::StatusOr<std::unique_ptr<JournalReader>> open(Disk& disk,
                                                              const std::string& journal_root,
                                                              const Id128& journal_id);
@@ -64,31 +65,35 @@ class JournalReader {
 
   const JournalGeometry& geometry() const;
   const SessionLog& sessions() const;
-  // Reads `sessions` again and forgets what it held of the files; call it after a session change.
+  // Reads `sessions` again and closes the open files. Call it after a session change.
   absl::Status refresh();
 
   // Copies records n, n+1, … (packed, record_bytes each) while they are at or below
-  // bounds.archived, in one segment, and fit into `out`, which has room for one at least. Where the
-  // journal cannot give n it says why and how far: kVoid with the void's end; kPruned below
-  // bounds.oldest or what retention has recorded since, but for the segment that is open; kDamaged
-  // to the end of the damaged block, of the segment whose header is damaged, or of the segments
-  // that are missing in a row. A file that is missing is looked for again by the next read.
+  // bounds.archived, in one segment, and fit into `out`, which must have room for at least one.
+  //
+  // If the journal does not have record n, returns a gap with its cause and end:
+  // - kVoid, up to the void's end.
+  // - kPruned, below bounds.oldest or below the sequence that retention has recorded since, except
+  //   in the open segment.
+  // - kDamaged, up to the end of the damaged block, of the segment with a damaged header, or of
+  //   consecutive missing segments. The next read looks for a missing file again.
+  //
   // Errors: kInvalidArgument, kNotPermitted, kSystem.
   absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds,
                                   std::span<std::byte> out);
 
-  // The records of the finished segment that n is in, as far as no void parts them from n, mapped
-  // and proven. Errors: kInvalidArgument; kWouldBlock (not all of the segment is durable); kNotFound
-  // (n is in a void); kPruned, kDamaged; those of map_segment().
+  // Maps and verifies the records of the finished segment that contains n, up to the next void on
+  // both sides of n. Errors: kInvalidArgument; kWouldBlock (the segment is not completely durable);
+  // kNotFound (n is in a void); kPruned, kDamaged; those of map_segment().
   absl::StatusOr<MappedRun> map(Sequence n, const JournalBounds& bounds);
 
-  // The sequence from which to read so that no record published at or after `wall_ns` is missed:
-  // at, or a little before. Never below the oldest retained.
+  // Returns a sequence from which a read misses no record that was published at or after `wall_ns`.
+  // It is exact or slightly early, and never below the oldest retained.
   absl::StatusOr<Sequence> find_time(std::uint64_t wall_ns, const JournalBounds& bounds);
 
-  // What the files alone prove, for readers without a publisher and without its ring file: the last
-  // session's `end`, or what its sums prove. archived is durable then: that is where the next
-  // publisher will cut, so that nothing is read which will never have existed.
+  // The bounds that the files alone prove, for readers without a publisher and without its ring
+  // file: from the last session's `end`, or from its sums. archived equals durable, because the
+  // next publisher will cut there. So no record is read that the cut removes.
   absl::StatusOr<JournalBounds> settled_bounds();
   // The newest sequence that the last session of a failed journal published; kNoSequence if
   // unknown. Errors: of the disk.

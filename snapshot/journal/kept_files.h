@@ -23,13 +23,13 @@ struct KeptFiles {
   std::string path(const std::string& journal_root, std::uint64_t hash) const;
 };
 
-// Stores the content durably, under its name. A file that has this content already is not written
-// again. Errors: kNoSpace, kNotPermitted, kSystem.
+// Stores the content durably, under its name. Does not rewrite a file that has this content
+// already. Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status keep_file(Disk& disk, const std::string& journal_root, const KeptFiles& kind,
                        std::uint64_t hash, const std::string& content);
 
-// The content; its hash is not checked. Errors: kNotFound, kNotPermitted, kDamaged (too long),
-// kSystem.
+// Reads the content, without checking its hash. Errors: kNotFound, kNotPermitted, kDamaged (too
+// long), kSystem.
 absl::StatusOr<std::string> read_kept_file(Disk& disk, const std::string& journal_root,
                                            const KeptFiles& kind, std::uint64_t hash);
 

@@ -1,7 +1,7 @@
 // The journals of a journal root in the order in which publishers began them.
 //
-// A publisher begins another journal if the last one failed. All journals but the newest are
-// discarded: nothing is added to them, and their files stay until retention removes them.
+// A publisher begins another journal if the last one failed. All journals except the newest are
+// discarded: nothing is added to them, and their files are kept until retention removes them.
 //
 // Thread safety: plain values and free functions.
 #pragma once
@@ -24,10 +24,10 @@ struct ListedJournal {
   const Id128& id() const { return first.begin.journal_id; }
 };
 
-// Oldest first. `sessions` are those of one journal root.
+// Lists the journals, oldest first. `sessions` are those of one journal root.
 std::vector<ListedJournal> listed_journals(const std::vector<SessionRecord>& sessions);
 
-// Whether files of a discarded journal still hold records. Errors: of the disk.
+// Whether files of a discarded journal still contain records. Errors: those of the disk.
 absl::StatusOr<bool> holds_records(Disk& disk, const std::string& journal_root,
                                    const ListedJournal& journal);
 

@@ -12,11 +12,11 @@
 namespace lapwing {
 namespace {
 
-// Two finished segments and one that is not; a run is half a segment.
+// Two finished segments and an unfinished one. A run is half a segment.
 constexpr JournalGeometry kGeometry{64, 56, 8192};
 constexpr Sequence kLast = 2 * 8192 + 100;
 constexpr JournalBounds kMappedBounds{kLast, kLast, 1};
-constexpr std::size_t kMany = 4096;  // records at once: those are mapped
+constexpr std::size_t kMany = 4096;  // records at once, enough to map
 
 class Reading {
  public:
@@ -31,7 +31,7 @@ class Reading {
 
   bool maps_segment(std::uint64_t segment) const { return maps(journal.file(segment, "jnl")); }
 
-  // The gap at `next`, or the records from there on, which must be right; `next` is then behind.
+  // Reads the gap at `next`, or correct records from there on, and moves `next` past them.
   JournalRun read(std::size_t records_at_once = kMany) {
     std::vector<std::byte> out(records_at_once * kGeometry.record_bytes);
     const auto run = reader->read(next, kMappedBounds, out);
@@ -44,7 +44,7 @@ class Reading {
     return *run;
   }
 
-  // Records that were read, and lost in gaps, from `next` to the end.
+  // Returns the numbers of records read and lost in gaps, from `next` to the end.
   std::pair<std::uint64_t, std::uint64_t> read_to_end(std::size_t records_at_once = kMany) {
     std::uint64_t records = 0;
     std::uint64_t lost = 0;
@@ -66,7 +66,7 @@ class Reading {
 
 TEST_CASE("A reader in sequence maps finished segments, and no other") {
   Reading reading;
-  reading.read();  // where it begins it reads little
+  reading.read();  // the first read is small
   REQUIRE_FALSE(reading.maps_segment(0));
   reading.read();
   REQUIRE(reading.maps_segment(0));

@@ -1,5 +1,5 @@
-// How long whoever reads a journal asks again for a file of it that is not there, before the file's
-// records count as lost: somebody may be moving or restoring it. No behaviour.
+// How long, and how often, a reader of a journal retries a missing file before its records count as
+// lost. The file may be being moved or restored.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ absl::StatusOr<Contents> read_contents(const JournalFiles& files, FileHandle fil
   return contents;
 }
 
-// A missing file counts as one without entries.
+// A missing file has no valid entry.
 absl::StatusOr<Contents> read_contents(const JournalFiles& files) {
   const auto file = open_file(*files.disk, path_of(files), {OpenMode::kRead});
   const Errc code = errc_of(file.status());
@@ -88,7 +88,8 @@ absl::StatusOr<Sequence> read_published(const JournalFiles& files) {
   return contents->published;
 }
 
-// The names first: whatever retention removes between the two looks is in the second.
+// Lists the names first, so that the recorded value covers everything that retention removes
+// meanwhile.
 absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files) {
   auto segments = list_segments(files);
   if (!segments.ok()) return segments.status();

@@ -20,7 +20,7 @@ Sequence oldest(JournalFixture& journal) {
   return retained->oldest;
 }
 
-// Segments 0 to 4, of which retention has recorded that it keeps from this one on.
+// Segments 0 to 4. Retention has recorded that it keeps those from `recorded` on.
 void build_retained(JournalFixture& journal, std::uint64_t recorded) {
   for (std::uint64_t segment = 0; segment < 5; ++segment) journal.prepare(segment);
   journal.record_retention(recorded);
@@ -51,7 +51,7 @@ TEST_CASE("What retention recorded holds, whether the segments there are more or
   CHECK(oldest(journal) == 1025);
   remove_segment(journal, 1);
   CHECK(oldest(journal) == 2049);
-  remove_segment(journal, 2);  // by somebody else
+  remove_segment(journal, 2);  // by another process
   CHECK(oldest(journal) == 2049);
   journal.prepare(0);  // could not be unlinked
   const auto retained = list_retained(files_of(journal));

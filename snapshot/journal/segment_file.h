@@ -1,5 +1,5 @@
-// The .jnl file: its header page, made by whoever creates a segment and checked by whoever opens
-// one, and the space that it has reserved.
+// The .jnl file: its header page, which is written when a segment is created and checked when it is
+// opened, and its reserved space.
 //
 // Thread safety: free functions.
 #pragma once
@@ -19,9 +19,9 @@ SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry
                                   std::uint64_t segment, const SchemaLabel& schema,
                                   std::uint64_t wall_ns);
 
-// Ok if `header` is that of this segment of this journal. `path` only names the file in the
-// message. Errors: kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, or a field
-// that does not belong to this segment).
+// Ok if `header` is that of this segment of this journal. `path` is only used in messages. Errors:
+// kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, or a field that does not
+// belong to this segment).
 absl::Status check_segment_header(const SegmentHeader& header, const Id128& journal_id,
                                   const JournalGeometry& geometry, std::uint64_t segment,
                                   const std::string& path);
@@ -30,10 +30,10 @@ inline std::uint64_t segment_file_bytes(const JournalGeometry& geometry) {
   return kSegmentHeaderBytes + geometry.segment_bytes();
 }
 
-// Gives the space that the segment of `last` has reserved behind the block of `last` back to the
-// file system. No record has a place there: it reads as zeros, as before, and the file keeps its
-// size. So nobody who reads or maps the file notices. Ok, with nothing done, where the file system
-// cannot.
+// Releases the space that the segment of `last` has reserved after the block of `last`. There are
+// no records in it: it still reads as zeros, and the file keeps its size. So processes that read or
+// map the file are not affected. Returns ok without doing anything if the file system does not
+// support it.
 absl::Status release_reserved_space(Disk& disk, FileHandle jnl, const JournalGeometry& geometry,
                                     Sequence last);
 

@@ -22,7 +22,7 @@ absl::Status damage(const std::string& path, std::uint64_t offset, const std::st
                                                  "; `lapwing verify` shows all damage"));
 }
 
-// The sums of the whole segment; what the file does not have is empty.
+// Reads the sums of the whole segment. Entries beyond the end of the file are empty.
 absl::StatusOr<std::vector<SumEntry>> read_sums(const JournalFiles& files, std::uint64_t segment) {
   const std::string path = files.path(segment, "sum");
   const auto opened = files.disk->open(path, {OpenMode::kRead});
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<SumEntry>> read_sums(const JournalFiles& files, std::
   return sums;
 }
 
-// What is wrong with the block for records up to `last`; empty: nothing.
+// Returns what is wrong with the block for records up to `last`; empty if nothing is.
 std::string defect_of(const JournalFiles& files, std::uint64_t block, const SumEntry& sum,
                       std::span<const std::byte> bytes, Sequence last) {
   const JournalGeometry& geometry = files.geometry;

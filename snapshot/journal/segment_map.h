@@ -1,9 +1,9 @@
-// Maps the records of a finished segment, each proven by its block's sum and by its exact stamp.
+// Maps the records of a finished segment, each verified by its block's sum and by its exact stamp.
 //
-// Finished: every record of the segment is durable. Nothing of Lapwing writes to such a file again,
-// but for `lapwing repair`; retention removes it as a whole, which leaves a mapping as it is.
+// A segment is finished when all of its records are durable. After that, only `lapwing repair`
+// writes to the file. Retention removes it as a whole, which does not affect a mapping.
 //
-// Thread safety: a free function; what it returns is immutable. Borrows the Disk for the call.
+// Thread safety: free function; its result is immutable. Borrows the Disk for the call.
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@ namespace lapwing {
 
 struct SegmentMapping {
   Pages pages;
-  std::span<const std::byte> slots;  // of the pages: first … last, end to end
+  std::span<const std::byte> slots;  // part of the pages: first … last, contiguous
 };
 
-// `first` … `last` are durable records of one segment without a void among them. Errors: those of
-// Disk::map_finished; kNotFound, kDamaged with file, offset and sequence, kNotALapwingFile,
+// `first` … `last` must be durable records of one segment without a void among them. Errors: those
+// of Disk::map_finished; kNotFound, kDamaged with file, offset and sequence, kNotALapwingFile,
 // kAbiMismatch, kSystem.
 absl::StatusOr<SegmentMapping> map_segment(const JournalFiles& files, Sequence first,
                                            Sequence last);

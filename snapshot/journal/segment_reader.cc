@@ -54,7 +54,7 @@ absl::Status SegmentReader::open(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-// True if the open segment, all of whose records are durable, is mapped.
+// Maps the open segment, whose records must all be durable. True if it is mapped.
 bool SegmentReader::map_segment() {
   if (is_mappable_ && !mapped_) {
     mapped_ = files_.disk->map_finished(jnl_.get());
@@ -64,8 +64,8 @@ bool SegmentReader::map_segment() {
   return is_mappable_;
 }
 
-// True if the run is mapped and its first block proven. If not, the run must be read, which also finds
-// out what is wrong.
+// True if the run is mapped and its first block verified. Otherwise the run must be read, which
+// also finds the error.
 bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   const JournalGeometry& geometry = files_.geometry;
   if (request.n != going_on_ || wanted * geometry.slot_bytes < kMappedBytesMin) return false;
@@ -73,7 +73,7 @@ bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   const std::uint64_t first_block = geometry.block_of(request.n);
   run_first_ = geometry.block_first(first_block);
   const Sequence run_last = run_first_ + kReadRunBytes / geometry.slot_bytes - 1;
-  // No more than the caller copies at once: the rest would have to be populated again.
+  // Not more than the caller copies at once, because the rest would have to be populated again.
   const Sequence last = std::min({request.n + wanted - 1, run_last, request.limit});
   request_ = {request.n, request.durable, last};
   const std::size_t block_count = geometry.block_of(last) - first_block + 1;
@@ -108,7 +108,7 @@ std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, S
       end_block_ = block + block_count;
       return std::nullopt;
     }
-    block_count = 1;  // what follows the damage is loaded when it is asked for
+    block_count = 1;  // the blocks after the damage are loaded on request
   }
   return damage(request_, defect);
 }
@@ -117,12 +117,12 @@ bool SegmentReader::extend() {
   const Sequence next = window_last_ + 1;
   const std::uint64_t block = files_.geometry.block_of(next);
   if (block >= end_block_ || next > request_.limit) return false;
-  if (next != files_.geometry.block_first(block)) return false;  // not all of its block is proven
+  if (next != files_.geometry.block_first(block)) return false;  // not all of its block is verified
   std::string defect;                                            // the next load() finds it again
   return add_to_window(block, defect);
 }
 
-// False if nothing of the block is proven.
+// False if no record of the block is verified.
 bool SegmentReader::add_to_window(std::uint64_t block, std::string& defect) {
   const Sequence wanted = std::max(request_.n, files_.geometry.block_first(block));
   const Sequence last = prove_block(request_, block, defect);
@@ -133,7 +133,7 @@ bool SegmentReader::add_to_window(std::uint64_t block, std::string& defect) {
   return true;
 }
 
-// What the file does not hold is empty.
+// Entries beyond the end of the file are empty.
 absl::Status SegmentReader::read_sums(std::uint64_t first_block, std::size_t block_count) {
   std::fill_n(sums_.begin(), block_count, SumEntry{});
   if (!sum_.valid()) return absl::OkStatus();
@@ -141,7 +141,7 @@ absl::Status SegmentReader::read_sums(std::uint64_t first_block, std::size_t blo
   return files_.disk->read_at(sum_.get(), sum_offset(files_.geometry, first_block), sums).status();
 }
 
-// What the file does not hold is zeros.
+// Bytes beyond the end of the file are zeros.
 absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t block_count) {
   const JournalGeometry& geometry = files_.geometry;
   run_first_ = geometry.block_first(first_block);
@@ -156,8 +156,8 @@ absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t bloc
   return absl::OkStatus();
 }
 
-// The last sequence of the block that is proven, contiguously from where the request needs it;
-// below the block's first if none is, `defect` then says why.
+// Returns the last sequence of the block that is verified, contiguously from the requested one.
+// Below the block's first if there is none; `defect` is then the reason.
 Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
                                     std::string& defect) const {
   const JournalGeometry& geometry = files_.geometry;
@@ -175,7 +175,7 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
     }
     if (first + sum.count <= std::min(last, request.durable)) {
       defect = absl::StrCat("the sum covers ", sum.count, " slots only");
-      last = first + sum.count - 1;  // those are as good as any
+      last = first + sum.count - 1;  // the covered slots can still be valid
       if (last < request.n) return first - 1;
     }
     if (!sum_matches(sum, std::span(bytes, kPageBytes), geometry)) {

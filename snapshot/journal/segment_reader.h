@@ -1,20 +1,20 @@
-// Reads blocks of one segment at a time and proves every slot it hands out.
+// Reads blocks of one segment at a time, and verifies every slot that it returns.
 //
-// At or below durable a block must match its sum, and the sum must cover it; between durable and
-// `limit` a slot must carry its exact ready stamp, which slots below durable must carry as well.
-// What fails is read again, kSumRereads times, before it counts: a running archiver rewrites a
-// block as it fills. The sums are read before the blocks, so a block is never older than the sum it
-// is held against.
+// At or below durable, a block must match its sum, and the sum must cover it. Every slot up to
+// `limit` must have its exact ready stamp. A block that fails is read again, kSumRereads times,
+// before it counts as damaged, because a running archiver rewrites a block as it fills. The sums
+// are read before the blocks, so a block is never older than its sum.
 //
-// If all records of a segment are durable and the disk allows it (Disk::map_finished), a reader in
-// sequence maps the segment. A run is populated at a time, so an error of the disk is a value. Its
-// records are copied at once and not again: later the file may be shorter, and a read a SIGBUS.
+// If all records of a segment are durable and the disk allows it (Disk::map_finished), a sequential
+// reader maps the segment. One run is populated at a time, so that a disk error is returned as a
+// status. The records are copied at once and never read again, because a read of a file that has
+// since been truncated would cause a SIGBUS.
 //
-// load() reads a run of blocks and proves the first; extend() proves the next one. A caller that
-// copies each block as soon as it is proven finds it in the nearest cache. The window of proven
-// records stays until the next load() or open().
+// load() reads a run of blocks and verifies the first; extend() verifies the next one. A caller
+// that copies each block right after its verification finds it in the nearest cache. The window of
+// verified records stays valid until the next load() or open().
 //
-// Thread safety: one thread. Borrows the Disk. Allocates in the constructor and in open() only, and
+// Thread safety: one thread. Borrows the Disk. Allocates only in the constructor and in open(), and
 // maps in load().
 #pragma once
 
@@ -36,40 +36,42 @@
 namespace lapwing {
 
 inline constexpr int kSumRereads = 3;
-// Read at once: where a reader goes on, and where it begins or fills a gap.
-inline constexpr std::size_t kReadRunBytes = 256 * 1024;  // it stays in the second-level cache
+// The sizes of one read: for a sequential reader, and for a reader that begins or fills a gap.
+inline constexpr std::size_t kReadRunBytes = 256 * 1024;  // fits into the second-level cache
 inline constexpr std::size_t kFirstRunBytes = 64 * 1024;
-// A reader that takes less at once does not map: it would populate page by page.
+// A reader that requests less at once does not map, because it would populate page by page.
 inline constexpr std::size_t kMappedBytesMin = 64 * 1024;
 
 class SegmentReader {
  public:
   explicit SegmentReader(JournalFiles files);
 
-  // Opens a segment and checks its header; the one before is closed. A missing .sum file is damage
-  // of every block below durable, found when they are loaded. Errors: kNotFound, kNotPermitted,
-  // kDamaged and kNotALapwingFile (the header), kAbiMismatch.
+  // Closes the current segment, opens another one, and checks its header. A missing .sum file is
+  // damage of every block below durable, which is found when they are loaded. Errors: kNotFound,
+  // kNotPermitted, kDamaged and kNotALapwingFile (the header), kAbiMismatch.
   absl::Status open(std::uint64_t segment);
   void close();
   bool is_open(std::uint64_t segment) const { return jnl_.valid() && segment_ == segment; }
-  // The open segment's .sum file was there.
+  // Whether the open segment has a .sum file.
   bool has_sums() const { return sum_.valid(); }
 
-  // Reads n and what follows it, a run at most, and proves the block of n. `limit` is at least n, in
-  // the open segment, and not beyond what was archived or into a void. `wanted`: so many records,
-  // one at least, are taken before anything else is done. Nothing means that n is in the window.
+  // Reads n and the following records, at most a run, and verifies the block of n. `limit` is at
+  // least n, in the open segment, and not beyond the archived records or in a void. `wanted`: the
+  // caller takes this many records, at least one, before any other call. nullopt means that n is in
+  // the window.
   std::optional<JournalDamage> load(Sequence n, Sequence durable, Sequence limit,
                                     std::uint64_t wanted);
-  // Proves the next block of the run. False: the run ends here, or what follows needs a load().
+  // Verifies the next block of the run. False if the run ends here, or the next record needs a
+  // load().
   bool extend();
-  // Whether n is proven, or can be from the run, without a load(). Never so for a mapped run.
+  // Whether n is verified, or can be from the run, without a load(). Always false for a mapped run.
   bool proves(Sequence n) {
     if (is_mapped_run_) return false;
     if (n == window_last_ + 1) extend();
     return n >= window_first_ && n <= window_last_;
   }
 
-  // The proven records: window_first() … window_last(); none if last < first.
+  // The verified records: window_first() … window_last(); none if last < first.
   Sequence window_first() const { return window_first_; }
   Sequence window_last() const { return window_last_; }
   // The slot of a record in the window: stamp, record, zeros.
@@ -99,20 +101,20 @@ class SegmentReader {
   std::uint64_t segment_ = 0;
   OpenFile jnl_;
   OpenFile sum_;
-  // The kernel copies half as fast into memory that begins within a line (bench/LOG.md).
+  // The kernel copies half as fast to memory that begins inside a cache line (bench/LOG.md).
   std::unique_ptr<Page[]> buffer_;
   std::vector<SumEntry> sums_;   // of the run
   std::optional<Pages> mapped_;  // the open segment
-  bool is_mappable_ = true;      // the open segment, as far as was tried
+  bool is_mappable_ = true;      // of the open segment, as far as was tried
   // The run: the slots from run_first_ on, in buffer_ or mapped_.
   const std::byte* run_ = nullptr;
   bool is_mapped_run_ = false;
   Sequence run_first_ = 1;
   Request request_{};
-  std::uint64_t end_block_ = 0;  // behind the last block of the run
+  std::uint64_t end_block_ = 0;  // after the last block of the run
   Sequence window_first_ = 1;
   Sequence window_last_ = 0;
-  Sequence going_on_ = kNoSequence;  // what a reader in sequence asks for next
+  Sequence going_on_ = kNoSequence;  // the next sequence of a sequential reader
 };
 
 }  // namespace lapwing

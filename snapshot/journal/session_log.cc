@@ -31,7 +31,7 @@ EntryState state_of(const SessionEntry& entry, std::uint64_t index) {
   return valid ? EntryState::kValid : EntryState::kBad;
 }
 
-// What stands at `index` and after it; zeros beyond the file's end and where there is no file.
+// Reads the entries from `index` on. They are zeros beyond the file's end, and if there is no file.
 absl::Status read_entries(Disk& disk, const OpenFile& file, std::uint64_t index,
                           std::span<SessionEntry> entries) {
   std::fill(entries.begin(), entries.end(), SessionEntry{});
@@ -118,7 +118,7 @@ bool SessionLog::in_void(const Id128& journal_id, Sequence n, Sequence& first,
   return false;
 }
 
-// What is there is locked before anything is made or changed.
+// Locks the existing files before anything is created or changed.
 absl::Status SessionLog::lock_files(std::uint64_t retry_ns) {
   for (const OpenFile& file : files_) {
     if (!file.valid()) continue;
@@ -128,8 +128,8 @@ absl::Status SessionLog::lock_files(std::uint64_t retry_ns) {
   return absl::OkStatus();
 }
 
-// Of a log without an entry: damage if there are segments. A session's begin is synced before its
-// first segment is made, so that no segment belongs to an empty log.
+// For a log without entries: returns damage if there are segments. A session's begin is synced
+// before its first segment is created, so an empty log cannot have segments.
 absl::Status SessionLog::check_not_lost() const {
   if (name_ != kSessionsFileName) return absl::OkStatus();
   const auto journals = list_journals(*disk_, directory_);
@@ -164,7 +164,7 @@ absl::Status SessionLog::open_files(OpenMode mode) {
       files_[copy] = *std::move(file);
       continue;
     }
-    // A reader can do without a copy that is not a file; a writer cannot write it.
+    // A reader can do without a copy that is not a file, but a writer cannot.
     const Errc code = errc_of(file.status());
     const bool is_readers_choice = mode == OpenMode::kRead && code == Errc::kNotALapwingFile;
     if (code != Errc::kNotFound && !is_readers_choice) return file.status();
@@ -175,7 +175,7 @@ absl::Status SessionLog::open_files(OpenMode mode) {
 absl::Status SessionLog::refresh() {
   absl::Status status;
   for (int reread = 0; reread <= kSessionRereads; ++reread) {
-    // A reader that came when there was only one file looks for the other again.
+    // A reader that found only one of the files looks for the other one again.
     const bool all_open = files_[0].valid() && files_[1].valid();
     status = all_open ? absl::OkStatus() : open_files(OpenMode::kRead);
     if (status.ok()) status = load();
@@ -214,7 +214,7 @@ absl::Status SessionLog::load_front() {
   return absl::OkStatus();
 }
 
-// Takes every entry from next_index_ on. What was taken stays taken if a later one is damaged.
+// Takes every entry from next_index_ on. Keeps the entries before a damaged one.
 absl::Status SessionLog::load_entries() {
   std::uint64_t bytes = 0;
   for (const OpenFile& file : files_) {
@@ -245,8 +245,8 @@ absl::Status SessionLog::load_entries() {
   return absl::OkStatus();
 }
 
-// The zeros behind the last entry are read, too. A hole that was never part of a log takes hours to
-// read and no space on disk.
+// Refuses files that are too large. The zeros after the last entry are read as well, and a hole
+// that was never part of a log takes hours to read, but no space on disk.
 absl::Status SessionLog::check_size(std::uint64_t bytes) const {
   if (bytes > bytes_max_) {
     return make_error(Errc::kLimit,
@@ -304,7 +304,7 @@ void SessionLog::take_row(const SessionEntry& entry) {
   last_row_hash_ = hash_of(entry);
 }
 
-// Both copies are synced even where they agree: a killed writer may have left a page unsynced.
+// Syncs both copies even if they agree, because a killed writer may have left a page unsynced.
 absl::Status SessionLog::heal() {
   for (const SessionCopyDefect& defect : copy_defects_) {
     SessionEntry entry;
@@ -341,10 +341,10 @@ absl::Status SessionLog::append(SessionEntry entry) {
   if (!defect.empty()) {
     return make_error(Errc::kInvalidArgument, absl::StrCat(where(next_index_), ": ", defect));
   }
-  // Any entry but an end leaves room for one more: the end.
+  // Every entry except an end leaves room for one more: the end.
   const std::uint64_t rows = next_index_ + (entry.kind == SessionEntryKind::kEnd ? 1 : 2);
   if (const absl::Status fits = check_rows(rows); !fits.ok()) return fits;
-  // While a log is copied, the rows themselves make the files longer.
+  // While a log is copied, the rows themselves extend the files.
   if (const absl::Status room = syncs_rows_ ? make_room(rows) : absl::OkStatus(); !room.ok()) {
     return room;
   }
@@ -432,7 +432,7 @@ absl::Status SessionLog::append_sessions(const SessionLog& from) {
   return status;
 }
 
-// The dropped rows are not valid any more, so a file system without holes may keep them.
+// The dropped rows are no longer valid, so a file system without holes may keep them.
 absl::Status SessionLog::give_back_dropped_rows() {
   for (const OpenFile& file : files_) {
     const absl::Status status =
@@ -442,7 +442,7 @@ absl::Status SessionLog::give_back_dropped_rows() {
   return absl::OkStatus();
 }
 
-// Without a session one that no rule allows.
+// Without a session, returns an entry that the rules do not allow.
 SessionEntry SessionLog::entry_of_last(SessionEntryKind kind) const {
   SessionEntry entry{};
   entry.kind = kind;
@@ -487,7 +487,7 @@ absl::Status SessionLog::check_rows(std::uint64_t rows) const {
                    "were removed."));
 }
 
-// Grows the files ahead of need. On a full disk, `rows` are enough.
+// Grows the files ahead. On a full disk, room for `rows` is enough.
 absl::Status SessionLog::make_room(std::uint64_t rows) {
   const absl::Status grown = grow(next_index_ + kSessionEntriesAhead);
   if (errc_of(grown) != Errc::kNoSpace) return grown;
@@ -499,7 +499,7 @@ absl::Status SessionLog::make_room(std::uint64_t rows) {
   return absl::OkStatus();
 }
 
-// Writes zeros behind the end. Allocating the file from its beginning would fill the hole of a
+// Writes zeros after the end. Allocating the file from its beginning would fill the hole of a
 // shortened log.
 absl::Status SessionLog::grow(std::uint64_t entries) {
   static constexpr std::byte kZeros[kSessionsGrowthBytes] = {};
@@ -519,7 +519,7 @@ absl::Status SessionLog::grow(std::uint64_t entries) {
   return absl::OkStatus();
 }
 
-// Row 0 may be written after others, of a shortened log.
+// Row 0 of a shortened log may be written after others.
 absl::Status SessionLog::write_copies(const SessionEntry& entry) {
   if (!syncs_rows_ && entry.kind != SessionEntryKind::kShortened) {
     unwritten_.push_back(entry);

@@ -1,22 +1,22 @@
 // journal/sessions and its copy: every session's begin, reservations and end.
 //
-// An entry is written to the first file, synced, then to the copy, synced. Reading takes an entry
-// from whichever copy is valid; one valid in neither is damage, unless neither holds anything from
-// there on: the end. Readers (open_read_only) write nothing; a writer (open) first repairs the copy
-// that lags and syncs both. The files grow ahead of need: on a full disk there is room for the
-// reservations of some time, and always for an end.
+// An entry is written to the first file and synced, and then written to the copy and synced.
+// Reading takes an entry from either copy that is valid. An entry that is valid in neither is
+// damage, unless both copies are empty from there on, which is the end. Readers (open_read_only)
+// write nothing. A writer (open) first repairs the copy that lags behind, and syncs both. The files
+// grow ahead: even on a full disk there is room for some reservations, and always for an end.
 //
-// Shortening. forget_before() drops the rows of sessions that have no records left. Row 0 becomes a
+// Shortening: forget_before() drops the rows of sessions without remaining records. Row 0 becomes a
 // row of kind kShortened, with the index of the first valid row and the hash of the row before it.
-// Then the space in between is given back. Every other row keeps its offset, so readers that have
-// the files open continue as before. If only one copy was shortened, that copy is used.
+// Then the space in between is released. Every other row keeps its offset, so readers that have the
+// files open continue as before. If only one copy was shortened, that copy is used.
 //
-// A journal root whose log is gone, or holds no entry, although segments lie beside it, is damaged
-// and not new: nobody knows which sequences were given. `lapwing repair` rebuilds the log.
+// A journal root with segments but without a log, or with a log without entries, is damaged, not
+// new: it is unknown which sequences were used. `lapwing repair` rebuilds the log.
 //
 // Invariants
-//  1. Whatever is reported as a session is valid in at least one copy and obeys session_rules.h.
-//  2. After open() and after each append() both copies hold every entry, synced.
+//  1. Every reported session is valid in at least one copy and obeys session_rules.h.
+//  2. After open() and after each append(), both copies contain every entry, synced.
 //  3. The first failed write or sync is final: every later append fails with the same status.
 //
 // Thread safety: one thread. Borrows the Disk.
@@ -39,37 +39,38 @@ namespace lapwing {
 inline constexpr char kSessionsFileName[] = "sessions";
 inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
-inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // room for so many is wanted
+inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // entries to reserve room for
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // without dropped ones
 inline constexpr std::size_t kSessionRowsTogether = 128;      // in one write of a copied log
-inline constexpr std::uint64_t kSessionRowsForgotten = 1024;  // at least, at a time
-// A reader may find an entry half written by a running publisher; it is damage after this many
-// re-reads.
+inline constexpr std::uint64_t kSessionRowsForgotten = 1024;  // the minimum to drop at a time
+// A reader may find an entry half written by a running publisher. It is damage if it is still
+// invalid after this many re-reads.
 inline constexpr int kSessionRereads = 3;
 
-// An entry that is valid in the other copy only.
+// An entry that is valid only in the other copy.
 struct SessionCopyDefect {
   std::size_t copy = 0;  // 0: sessions, 1: sessions.copy
   std::uint64_t index = 0;
-  bool missing = false;  // nothing there; else what is there is invalid
+  bool missing = false;  // true: empty; false: invalid
 };
 
 class SessionLog {
  public:
-  // `directory` is the one that holds `sessions`. Creates the files if they are missing. `name` is
-  // another for a log that will take the place of this one.
-  // Errors: kInUse if another process writes it still after lock_retry_ns, and nothing is
-  // changed; kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
+  // `directory` contains `sessions`. Creates the files if they are missing. Use another `name` for
+  // a log that will replace this one. Errors: kInUse if another process is still writing it after
+  // lock_retry_ns (nothing is changed); kDamaged with file, entry and offset; kNoSpace,
+  // kNotPermitted, kSystem.
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // `bytes_max` is for each of the two files. Errors: kNotFound if there are none, nor segments,
-  // kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than bytes_max).
+  // `bytes_max` applies to each of the two files. Errors: kNotFound if there are neither files nor
+  // segments, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
+  // bytes_max).
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory,
                                                    std::uint64_t bytes_max = UINT64_MAX);
 
-  // Reads, for `verify` and `repair`, what is right before the first damage. `damage` says what
-  // stopped it, ok if nothing did. Errors: as open_read_only, but for kDamaged.
+  // For `verify` and `repair`: reads the valid part before the first damage. `damage` is the error
+  // that stopped it, or ok. Errors: those of open_read_only, except kDamaged.
   static absl::StatusOr<SessionLog> open_damaged(Disk& disk, const std::string& directory,
                                                  absl::Status& damage);
 
@@ -81,47 +82,48 @@ class SessionLog {
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const {
     return table_.sessions_of(journal_id);
   }
-  // Where the last session has its ring file; empty if it has none any more.
+  // The path of the last session's ring file; empty if it no longer has one.
   const std::string& ring_path() const { return table_.ring_path(); }
   // Rows that were dropped at the front.
   std::uint64_t dropped() const { return first_row_; }
 
-  // Reads the entries that were appended, by whomever, since the last look.
+  // Reads the entries that any process has appended since the last read.
   absl::Status refresh();
 
   // Appends to both copies and syncs them. Index, version, hash and checksum are filled in here,
   // and wall_ns if it is 0. A new journal has the newest version unless `entry` has another. A
   // session that continues a journal of version 1 gets rows of version 1, without the later fields.
-  // kInvalidArgument for an entry that session_rules.h forbids.
+  // Returns kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
-  // Appends the sessions of another log to this one, which is empty, and syncs once. Rows of
-  // version 1 stay rows of version 1, and the copy of a shortened log is a shortened log.
+  // Appends the sessions of another log to this one, which must be empty, and syncs once. Rows of
+  // version 1 keep that version, and the copy of a shortened log is a shortened log.
   absl::Status copy_sessions(const SessionLog& from);
   // Drops the rows of the first `sessions` sessions, and syncs. At least one session stays, and the
   // journal of the last one must have version 2. Does nothing if fewer than kSessionRowsForgotten
   // rows would be dropped.
   absl::Status forget_before(std::size_t sessions);
-  // Of the last session, which has no end: sequences up to `through`, or how it ends, after `last`
-  // and with a void up to `void_last` (0: none).
+  // For the last session, which must not have an end: reserves sequences up to `through`, or ends
+  // the session after `last`, with a void up to `void_last` (0: none).
   absl::Status append_reservation(Sequence through);
   absl::Status append_end(SessionEnd how, Sequence last, Sequence void_last = 0, int sys_errno = 0);
 
-  // True for a sequence in a recorded void of this journal; sets the void's bounds.
+  // True for a sequence in a recorded void of this journal. Sets the void's bounds.
   bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
 
-  // The files whose locks a writer holds, for whoever has to hold them longer: make_write_queue.
+  // The files whose locks a writer holds, for a caller that must hold them longer:
+  // make_write_queue.
   std::vector<FileHandle> held_files() const {
     std::vector<FileHandle> held;
     for (const OpenFile& file : files_) held.push_back(file.get());
     return held;
   }
-  // The paths of the two files that do not name what is open here any more: somebody has removed or
-  // replaced what was there. Of a log that was opened for writing.
+  // For a log opened for writing: the paths of its files that were removed or replaced.
   std::vector<std::string> lost_names() const;
 
-  // Entries read or written, including dropped ones; the index of a damaged entry if there is one.
+  // Entries read or written, including dropped ones. The index of the damaged entry if there is
+  // one.
   std::uint64_t entry_count() const { return next_index_; }
-  // What open() has repaired, or what a reader was able to do without.
+  // The defects that open() has repaired, or that a reader could do without.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
  private:
@@ -160,14 +162,14 @@ class SessionLog {
   std::string name_;
   SessionTable table_;
   std::vector<SessionCopyDefect> copy_defects_;
-  std::uint64_t first_row_ = 0;  // the first valid one; above 0 in a shortened log
+  std::uint64_t first_row_ = 0;  // index of the first valid row; above 0 in a shortened log
   std::uint64_t next_index_ = 0;
-  std::uint64_t dropped_hash_ = 0;  // of the last row that was dropped
+  std::uint64_t dropped_hash_ = 0;  // of the last dropped row
   std::uint64_t last_row_hash_ = 0;
   OpenFile files_[kCopies];
   std::uint64_t bytes_max_ = UINT64_MAX;  // of each file
   bool syncs_rows_ = true;
-  std::vector<SessionEntry> unwritten_;  // successive rows, while rows are not synced one by one
+  std::vector<SessionEntry> unwritten_;  // successive rows, while rows are not synced individually
   absl::Status failure_;
 };
 

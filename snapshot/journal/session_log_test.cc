@@ -66,7 +66,8 @@ SessionEntry cut_entry(const Id128& session, Sequence last, Sequence through) {
   return entry;
 }
 
-// A log of two sessions: six entries, the first cut with a void, the second open.
+// A log of two sessions with six entries. The first session was cut with a void, the second is
+// open.
 class Sessions {
  public:
   Sessions() {
@@ -219,7 +220,7 @@ TEST_CASE("The same entry broken in both copies is damage, named, and changes no
 
 TEST_CASE("An entry that was lost from both copies before a later one is damage") {
   Sessions files;
-  // The fifth is a reservation: without it what follows would still make sense.
+  // The fifth is a reservation. Without it, the rest would still be valid.
   const std::uint64_t index = GENERATE(0u, 1u, 2u, 3u, 4u);
   files.overwrite(0, index * kSessionEntryBytes, std::string(kSessionEntryBytes, '\0'));
   require_the_two_sessions(*files.read());
@@ -227,7 +228,7 @@ TEST_CASE("An entry that was lost from both copies before a later one is damage"
   REQUIRE(errc_of(files.read().status()) == Errc::kDamaged);
 }
 
-// A hole of a petabyte takes no space on disk, and days to read.
+// A hole of a petabyte takes no space on disk, but days to read.
 TEST_CASE("A log that is longer than any log is damage, and is not read") {
   Sessions files;
   const int copy = GENERATE(0, 1);
@@ -261,8 +262,8 @@ TEST_CASE("A copy that is cut short, empty or gone is healed from the other") {
       std::filesystem::resize_file(files.path(copy), size);
       require_the_two_sessions(*files.read());
       require_the_two_sessions(*files.open());
-      // A last byte that is zero by chance is right although it is not there: an entry is read
-      // with zeros behind the end of the file.
+      // If the last byte is zero by chance, the entry is valid without it, because an entry is read
+      // with zeros after the end of the file.
       std::string healed = files.bytes(copy);
       healed.resize(kEntries * kSessionEntryBytes);
       REQUIRE(healed == whole.substr(0, kEntries * kSessionEntryBytes));
@@ -328,7 +329,7 @@ TEST_CASE("An entry that cannot follow is refused before it is written") {
   for (const SessionEntry& entry : {
            begin_entry(id(13), 2561),                         // the second session is open
            reserve_entry(kSecond, 2560),                      // reserves nothing
-           reserve_entry(kSecond, 2561),                      // not of whole blocks
+           reserve_entry(kSecond, 2561),                      // not whole blocks
            reserve_entry(kFirst, 5120),                       // another session
            end_entry(kSecond, 639, SessionEnd::kClosed),      // before its first
            end_entry(kSecond, 2561, SessionEnd::kRecovered),  // beyond its reservation
@@ -461,7 +462,7 @@ TEST_CASE("A row that does not follow from the one before it is damage") {
   Sessions others;
   REQUIRE(files.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
   REQUIRE(others.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
-  // The same row after rows with other times: only its hash of the row before tells it apart.
+  // The same row after rows with other times: it differs only in the hash of the previous row.
   for (int copy = 0; copy < 2; ++copy) {
     files.overwrite(copy, 6 * 512, others.bytes(0).substr(6 * 512, 512));
   }
@@ -481,7 +482,7 @@ Id128 numbered(std::uint64_t n) {
   return made;
 }
 
-// Ended sessions of ten records each.
+// Appends ended sessions of ten records each.
 void append_many(SessionLog& log) {
   for (std::uint64_t n = 0; n < kManySessions; ++n) {
     REQUIRE(log.append(begin_entry(numbered(n), 10 * n + 1)).ok());
@@ -529,7 +530,7 @@ TEST_CASE("A log that was shortened is read from its first session, and appended
     CHECK(SessionLog::open_read_only(disk, directory.path())->last()->begin.session_id == id(13));
   }
   SECTION("it is shortened again") {
-    REQUIRE(writer->forget_before(150).ok());  // 650 in all; fewer rows than are worth it
+    REQUIRE(writer->forget_before(150).ok());  // 650 in all; fewer rows than the minimum
     require_shortened(*writer, 500);
     writer = absl::UnavailableError("closed");
     writer = SessionLog::open(disk, directory.path());

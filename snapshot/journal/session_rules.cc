@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// The session continues the journal of the session before it.
+// For a session that continues the journal of the previous session.
 std::string continuation_defect(const SessionRecord& before, const SessionEntry& begin) {
   const EndOfSession& end = *before.end;
   if (end.how == SessionEnd::kFailed) return "a session continues a journal that has failed";

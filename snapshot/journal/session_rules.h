@@ -1,8 +1,8 @@
-// The sessions that journal/sessions lists, and which row may follow which: a session is a begin,
-// reservations and an end, one session after the other.
+// The sessions in journal/sessions, and the valid orders of rows: a session is a begin,
+// reservations and an end, and sessions follow one another.
 //
-// The rules are checked for every row that is read and for every row before it is written, so a log
-// that was appended to can always be read again. Each check takes constant time.
+// The rules are checked for every row that is read, and for every row before it is written. So a
+// log can always be read again after an append. Each check takes constant time.
 //
 // Thread safety: plain values; a SessionTable belongs to one thread.
 #pragma once
@@ -20,11 +20,11 @@
 
 namespace lapwing {
 
-// The path of a session's ring in a row that is written later, when the ring is no longer there.
+// The path of a session's ring in a row that is written later, when the ring no longer exists.
 inline constexpr char kFormerRing[] = "gone";
 
-// The begin row of a session as it is kept in memory: without the path of its ring, hashes of rows
-// and reserved bytes. The fields are those of SessionEntry.
+// The begin row of a session as kept in memory: without the path of its ring, hashes of rows and
+// reserved bytes. The fields are those of SessionEntry.
 struct SessionBegin {
   SessionBegin() = default;
   SessionBegin(const SessionEntry& row);  // implicit: the content of a begin row
@@ -44,9 +44,9 @@ struct SessionBegin {
   std::uint64_t schema_hash = 0;
   std::uint64_t source_fingerprint = 0;  // 0 in version 1
   std::uint64_t metadata_hash = 0;       // 0 in version 1
-  bool has_ring = false;  // it had a ring file; false for a session that `lapwing repair` made
+  bool has_ring = false;  // it had a ring file; false if `lapwing repair` made it
 
-  SessionEntry row() const;  // names no ring file that exists
+  SessionEntry row() const;  // without an existing ring file
 };
 
 // The end row of a session.
@@ -65,7 +65,7 @@ struct EndOfSession {
   Sequence next() const { return (void_last != 0 ? void_last : last) + 1; }
 };
 
-// One session: its rows, folded.
+// One session, combined from its rows.
 struct SessionRecord {
   SessionBegin begin;
   Sequence reserved_through = 0;  // 0: no reservation was synced, so nothing was published
@@ -75,7 +75,7 @@ struct SessionRecord {
   Sequence first() const { return begin.first; }
 };
 
-// What is wrong with the sizes in this begin row; empty if nothing is.
+// Returns what is wrong with the sizes in this begin row; empty if nothing is.
 std::string session_geometry_defect(const SessionBegin& begin);
 
 class SessionTable {
@@ -86,17 +86,17 @@ class SessionTable {
   const SessionRecord* find(const Id128& session_id) const;
   // The sessions of one journal, in order; empty if it is not listed.
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const;
-  // The path of the last session's ring file; empty if it has none any more.
+  // The path of the last session's ring file; empty if it no longer has one.
   const std::string& ring_path() const { return ring_path_; }
 
-  // Why `row` cannot be the next one; empty if it can.
+  // Returns why `row` cannot be the next one; empty if it can.
   std::string defect(const SessionEntry& row) const;
-  // Adds a row that has no defect.
+  // Adds a row without a defect.
   void add(const SessionEntry& row);
-  // Forgets everything. The rows that follow may begin in the middle of a journal if the log was
-  // shortened.
+  // Forgets everything. If the log was shortened, the next rows may begin in the middle of a
+  // journal.
   void restart(bool was_shortened);
-  // Forgets the first `count` sessions; at least one stays.
+  // Forgets the first `count` sessions, but never all of them.
   void drop_front(std::size_t count);
 
  private:

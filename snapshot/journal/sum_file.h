@@ -1,6 +1,6 @@
-// The .sum file: what was synced of each 4 KiB block of a segment, and how a reader checks it.
+// The .sum file: the sum of each 4 KiB block of a segment that was synced, and its verification.
 //
-// Writer and reader share these functions, so that neither can hold another opinion of an entry.
+// Writer and reader share these functions, so that they always agree.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,27 +15,28 @@
 
 namespace lapwing {
 
-// The sum of a block's first `count` slots. `bytes` is those slots, count × slot_bytes; count ≥ 1.
-// `block` is the absolute block number (JournalGeometry::block_of).
+// Returns the sum of a block's first `count` slots. `bytes` contains those slots, count ×
+// slot_bytes; count ≥ 1. `block` is the absolute block number (JournalGeometry::block_of).
 SumEntry make_sum(const Id128& journal_id, std::uint64_t block, std::span<const std::byte> bytes,
                   std::uint32_t count);
 
 enum class SumState {
-  kEmpty,    // all zero: nothing of the block was synced
-  kValid,    // the entry is what was written; its sum may be held against the block
-  kDamaged,  // neither: the entry's own check fails, or its count is beyond a block
+  kEmpty,    // all zero: no part of the block was synced
+  kValid,    // the entry is intact; its sum can be compared with the block
+  kDamaged,  // neither: the entry's own check fails, or its count exceeds a block
 };
 
-// Judges an entry by itself, without its block.
+// Checks an entry by itself, without its block.
 SumState check_sum_entry(const Id128& journal_id, std::uint64_t block, const SumEntry& entry,
                          const JournalGeometry& geometry);
 
-// True if the block's first entry.count slots are what was synced. `bytes` begins with the block
-// and holds at least count × slot_bytes; the entry is kValid.
+// True if the block's first entry.count slots match the sum. `bytes` begins with the block and has
+// at least count × slot_bytes; the entry must be kValid.
 bool sum_matches(const SumEntry& entry, std::span<const std::byte> bytes,
                  const JournalGeometry& geometry);
 
-// Where the entry of absolute block `block` stands in its segment's .sum file, and the file's size.
+// The offset of the entry of absolute block `block` in its segment's .sum file, and the file's
+// size.
 inline std::uint64_t sum_offset(const JournalGeometry& geometry, std::uint64_t block) {
   return (block % geometry.blocks_per_segment()) * sizeof(SumEntry);
 }

@@ -11,13 +11,13 @@ namespace {
 
 enum class WalkStep { kGoOn, kBreak };
 
-// One segment's entries at a time.
+// Walks one segment's entries at a time.
 class Walk {
  public:
   Walk(const JournalFiles& files, const std::vector<std::uint64_t>& segments, Sequence first,
        Sequence through)
       : files_(files), segments_(segments), through_(through) {
-    // Only what is durable is ever pruned.
+    // Only durable records are ever pruned.
     const Sequence pruned = files.geometry.segment_first(segments.front()) - 1;
     result_.durable = std::max(first - 1, std::min(pruned, through));
     entries_.resize(files.geometry.blocks_per_segment());
@@ -64,7 +64,7 @@ class Walk {
     return entry.count == geometry.block_slots() ? WalkStep::kGoOn : WalkStep::kBreak;
   }
 
-  // A .jnl file is never without its companion, and only at the end is there no .jnl file.
+  // A .jnl file always has its companion, and only after the end is there no .jnl file.
   WalkStep missing(std::uint64_t segment) {
     if (segments_.back() < segment) return WalkStep::kBreak;
     note({files_.path(segment, "sum"), 0, files_.geometry.segment_first(segment),

@@ -1,8 +1,8 @@
-// How far the .sum files prove a session durable.
+// Determines how far the .sum files prove a session durable.
 //
-// Sums are written after their data is synced, in order; so a session is durable as far as its
-// entries go without a break: whole blocks, then at most one that is part full. What comes after a
-// break was written but never announced as durable (a power cut may keep any part of it).
+// Sums are written in order, after their data is synced. So a session is durable as far as its
+// entries are contiguous: whole blocks, then at most one partial block. Records after a break were
+// written but never announced as durable (a power cut may keep any part of them).
 //
 // Thread safety: one thread at a time per Disk call; no state.
 #pragma once
@@ -19,15 +19,14 @@
 namespace lapwing {
 
 struct SumWalk {
-  Sequence durable = 0;  // first - 1 if nothing is
-  // The first entry that is damaged, or .sum file that is missing between others, up to durable or
-  // directly after it. The walk goes on behind it, for readers who do the
-  // same.
+  Sequence durable = 0;  // first - 1 if no record is durable
+  // The first damaged entry, or the first .sum file that is missing between others, up to durable
+  // or directly after it. The walk continues after it, as readers do.
   std::optional<JournalDamage> damage;
 };
 
-// Walks the entries of the sequences first … through: a session's, which holds no void. Entries of
-// segments below `segments.front()` are pruned. Errors: of the disk only.
+// Walks the entries of the sequences first … through, which belong to one session and contain no
+// void. Entries of segments below `segments.front()` are pruned. Errors: those of the disk only.
 absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
                                   const std::vector<std::uint64_t>& segments, Sequence first,
                                   Sequence through);

@@ -1,10 +1,10 @@
-// The .idx file: at each sync, how far the bus had got at which wall-clock time.
+// The .idx file: for each sync, the newest sequence and the wall-clock time.
 //
-// A segment's index holds entries for its own sequences only, and its last one, once the segment is
-// full and durable, is for the segment's last sequence. It is a hint and synced one sync late:
-// after a power cut entries may be missing or damaged; whoever reads it skips what does not check.
+// A segment's index has entries only for its own sequences. Once the segment is full and durable,
+// the last entry is for the segment's last sequence. The index is a hint, and is synced one sync
+// late: after a power cut, entries may be missing or damaged. Readers skip invalid entries.
 //
-// Thread safety: pure functions, and one that reads through a Disk.
+// Thread safety: pure functions, and one that reads from a Disk.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace lapwing {
 TimeEntry make_time_entry(const Id128& journal_id, Sequence sequence, std::uint64_t wall_ns);
 bool time_entry_valid(const Id128& journal_id, const TimeEntry& entry);
 
-// A sync adds an entry for at least one record more. Whoever reads an index reads no more of it,
-// whatever the file's size says.
+// Each sync that adds an entry covers at least one more record. Readers of an index read at most
+// this many entries, whatever the file's size.
 inline std::uint64_t index_entries_max(const JournalGeometry& geometry) {
   return geometry.segment_slots;
 }
 
-// Entries looked at from the end of an index for its newest valid one.
+// The number of entries that are checked from the end of an index for its newest valid one.
 inline constexpr std::uint64_t kIndexTailEntries = 128;
 
 // The newest valid entry among the last kIndexTailEntries of an .idx file; nullopt if there is

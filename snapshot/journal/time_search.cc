@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// Nothing if the entry does not check or cannot be read: the index is a hint.
+// nullopt if the entry is invalid or cannot be read, because the index is a hint.
 std::optional<TimeEntry> entry_at(const JournalFiles& files, const OpenFile& index,
                                   std::uint64_t i) {
   TimeEntry entry{};
@@ -20,12 +20,12 @@ std::optional<TimeEntry> entry_at(const JournalFiles& files, const OpenFile& ind
   return entry;
 }
 
-// The last of the index's `count` entries that is before wall_ns; they never decrease. In place of
-// one that does not check the nearest below decides.
+// Returns the last of the index's `count` entries that is before wall_ns. Their times never
+// decrease. If an entry is invalid, the nearest valid one below it is used.
 std::optional<TimeEntry> last_before(const JournalFiles& files, const OpenFile& index,
                                      std::uint64_t count, std::uint64_t wall_ns) {
   std::optional<TimeEntry> best;
-  std::uint64_t low = 0;  // what is below has been decided
+  std::uint64_t low = 0;  // entries below are decided
   std::uint64_t high = count;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
@@ -42,7 +42,7 @@ std::optional<TimeEntry> last_before(const JournalFiles& files, const OpenFile& 
   return best;
 }
 
-// What one segment's index says of wall_ns.
+// The result of searching one segment's index for wall_ns.
 struct IndexAnswer {
   std::optional<TimeEntry> before;  // its last entry before wall_ns
   bool reaches = false;             // it has an entry that is not before

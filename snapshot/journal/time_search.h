@@ -1,4 +1,4 @@
-// Finds a place in the journal by wall-clock time, through the .idx files.
+// Finds a position in the journal by wall-clock time, using the .idx files.
 //
 // Thread safety: one thread at a time per Disk call; no state.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace lapwing {
 
-// A sequence below which every record was published before `wall_ns` (UTC); kNoSequence if the
-// index knows of none. The segments are asked in order, since a clock may be set back between two
-// sessions, up to the first that reaches wall_ns; that one is searched. Entries that do not check
-// and files that are missing are passed over downwards, so the answer may be early, never late.
+// Returns a sequence below which every record was published before `wall_ns` (UTC); kNoSequence if
+// the index has none. The segments are searched in order, since a clock may be set back between two
+// sessions, up to the first that reaches wall_ns. Invalid entries and missing files are replaced by
+// earlier ones, so the result may be early, but never late.
 absl::StatusOr<Sequence> search_time(const JournalFiles& files,
                                      const std::vector<std::uint64_t>& segments,
                                      std::uint64_t wall_ns);

@@ -35,9 +35,9 @@ absl::Status given_up(const std::string& name) {
 struct ByteSource::Decoder {
   ZSTD_DStream* stream = ZSTD_createDStream();
   std::size_t first_input = ZSTD_initDStream(stream);
-  std::size_t wanted_input = first_input;  // bytes up to the end of the block that is being read
+  std::size_t wanted_input = first_input;  // bytes up to the end of the current block
   bool in_frame = false;
-  bool flushing = false;  // the last output was filled: there may be more without new input
+  bool flushing = false;  // the last output was full: there may be more without new input
   std::uint64_t frame_offset = 0;  // in the file
 
   Decoder() = default;
@@ -129,8 +129,8 @@ std::string ByteSource::place(std::uint64_t decoded_offset) const {
                       " of the compressed file)");
 }
 
-// Waits until a read would not block, or `stopped` says to give up. Without it the read itself
-// waits. A source that does not wait looks only.
+// Waits until a read would not block, or `stopped` returns true. Without `stopped`, the read itself
+// waits. A source that does not wait only polls.
 absl::Status ByteSource::wait_readable() const {
   if (!waits_) {
     pollfd descriptor{fd(), POLLIN, 0};
@@ -149,7 +149,7 @@ absl::Status ByteSource::wait_readable() const {
   }
 }
 
-// Reads once from the descriptor; at_end_ if there is nothing more.
+// Reads once from the descriptor. Sets at_end_ at the end of the input.
 absl::Status ByteSource::fill() {
   if (begin_ == end_) begin_ = end_ = 0;
   if (auto status = wait_readable(); !status.ok()) return status;
@@ -210,12 +210,12 @@ absl::StatusOr<std::size_t> ByteSource::read_zstd(std::span<std::byte> out) {
   }
 }
 
-// One call of the decoder, with at most the rest of one block as its input.
+// Calls the decoder once, with at most the rest of one block as its input.
 absl::StatusOr<std::size_t> ByteSource::decode_some(std::span<std::byte> out) {
   Decoder& decoder = *decoder_;
   if (!decoder.in_frame) decoder.frame_offset = file_offset();
-  // zstd asks for a block and the header of the next; a call that fails gives nothing, so the next
-  // header must not be in it.
+  // zstd requests a block and the header of the next one. A failed call returns no output, so its
+  // input must not include the next header.
   const std::size_t limit = decoder.wanted_input > kBlockHeaderBytes
                                 ? decoder.wanted_input - kBlockHeaderBytes
                                 : decoder.wanted_input;

@@ -1,8 +1,8 @@
-// The bytes of a file or stream, decompressed if it is zstd: one frame or several, skippable ones
-// too.
+// The bytes of a file or stream. Decompresses zstd, with one or several frames, including skippable
+// ones.
 //
-// What can be decoded is delivered before the error that follows it: input is handed to zstd one
-// block at a time, so a damaged block costs nothing that came before.
+// All bytes that can be decoded are delivered before an error. zstd gets one block at a time as its
+// input, so a damaged block does not affect the bytes before it.
 //
 // Thread safety: one thread. Owns its descriptor.
 #pragma once
@@ -22,17 +22,18 @@
 namespace lapwing {
 
 inline constexpr std::size_t kByteSourceBufferBytes = 256 * 1024;
-inline constexpr int kByteSourceWaitMs = 100;  // for a pipe, then `stopped` is asked again
+inline constexpr int kByteSourceWaitMs = 100;  // for a pipe, then `stopped` is called again
 
-// Whether a reader that waits for a pipe should give up. Empty: never.
+// Whether a reader that waits for a pipe should stop. Empty: never.
 using Stopped = std::function<bool()>;
 
 class ByteSource {
  public:
-  // `path` may be "-": standard input. Errors: kNotFound, kNotPermitted, kBadInput (a directory).
+  // `path` may be "-" for standard input. Errors: kNotFound, kNotPermitted, kBadInput (a
+  // directory).
   static absl::StatusOr<std::unique_ptr<ByteSource>> open(const std::string& path,
                                                           Stopped stopped = {});
-  // `name` is for messages.
+  // `name` is used in messages.
   static std::unique_ptr<ByteSource> adopt(UniqueFd fd, const std::string& name,
                                            Stopped stopped = {});
 
@@ -40,23 +41,23 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   ~ByteSource();
 
-  // Decoded bytes, as many as are at hand, at least one unless it is the end; 0: the end. `out` is
-  // not empty. Errors, from then on: kBadInput with file offset and decoded offset, kClosed
-  // (`stopped` while it waited), kSystem. kTimedOut, for this call only: nothing is at hand, and
-  // this source does not wait.
+  // Reads the decoded bytes that are available, at least one; returns 0 at the end. `out` must not
+  // be empty. Final errors: kBadInput with file offset and decoded offset, kClosed (`stopped` while
+  // it waited), kSystem. kTimedOut, for this call only: no data is available, and this source does
+  // not wait.
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
-  // As many bytes as `out` has; fewer: the end. Errors: those of read().
+  // Fills `out`, or reads fewer bytes at the end. Errors: those of read().
   absl::StatusOr<std::size_t> read_whole(std::span<std::byte> out);
-  // From now on read() does not wait; fd() is readable when it is worth calling again.
+  // From now on read() does not wait. fd() is readable when another call may succeed.
   void stop_waiting() { waits_ = false; }
   int fd() const { return fd_.get(); }
-  // Starts again from the first byte. kUnsupported for what cannot seek.
+  // Restarts from the first byte. Errors: kUnsupported if the source cannot seek.
   absl::Status rewind();
 
   const std::string& name() const { return name_; }
-  bool compressed() const { return form_ == Form::kZstd; }          // once something has been read
-  std::uint64_t decoded_offset() const { return decoded_offset_; }  // of the next byte of read()
-  // Where that is: "byte D", or "byte D (byte F of the compressed file)".
+  bool compressed() const { return form_ == Form::kZstd; }          // valid after the first read
+  std::uint64_t decoded_offset() const { return decoded_offset_; }  // of the next byte to read
+  // Describes a position in messages: "byte D", or "byte D (byte F of the compressed file)".
   std::string place(std::uint64_t decoded_offset) const;
 
  private:
@@ -71,7 +72,7 @@ class ByteSource {
   absl::StatusOr<std::size_t> read_zstd(std::span<std::byte> out);
   absl::StatusOr<std::size_t> decode_some(std::span<std::byte> out);
   std::size_t buffered() const { return end_ - begin_; }
-  // File offset of the next byte that has not been used.
+  // File offset of the next unused byte.
   std::uint64_t file_offset() const { return fetched_ - buffered(); }
 
   UniqueFd fd_;

@@ -42,7 +42,7 @@ RecordFileHeader load_header(std::span<const std::byte> prelude) {
   return header;
 }
 
-// What a header with the right checksum says that no writer writes; empty if nothing.
+// Returns what is invalid in a header with the right checksum, or "".
 std::string defect_of(const RecordFileHeader& header) {
   if (!is_record_size(header.record_bytes)) {
     return absl::StrCat("records of ", header.record_bytes, " bytes");

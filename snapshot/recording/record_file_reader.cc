@@ -43,7 +43,7 @@ absl::Status RecordFileReader::rewind() {
                     absl::StrCat(name(), " was rewritten while it was being read. Start again"));
 }
 
-// As it stands in the file, of the length that its beginning says.
+// Reads the head unchanged, with the length that its beginning contains.
 absl::StatusOr<std::string> RecordFileReader::read_head() {
   std::string head(sizeof(RecordFileHeader), '\0');
   auto bytes = std::as_writable_bytes(std::span(head));
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> RecordFileReader::read_head() {
   bytes = std::as_writable_bytes(std::span(head)).subspan(sizeof(RecordFileHeader));
   have = source_->read_whole(bytes);
   if (!have.ok()) return have.status();
-  head.resize(sizeof(RecordFileHeader) + *have);  // parse_record_file_head() misses the rest
+  head.resize(sizeof(RecordFileHeader) + *have);  // parse_record_file_head() reports a missing part
   return head;
 }
 
@@ -76,7 +76,7 @@ absl::StatusOr<std::span<std::byte>> RecordFileReader::next(std::size_t records_
   return records;
 }
 
-// Reads until a whole record is there; begin_ == end_ afterwards: the end.
+// Reads until a whole record is available. At the end of the input, begin_ == end_ afterwards.
 absl::Status RecordFileReader::refill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
@@ -97,7 +97,7 @@ absl::Status RecordFileReader::refill() {
 }
 
 absl::Status RecordFileReader::fail(const absl::Status& status) {
-  if (errc_of(status) == Errc::kTimedOut) return status;  // a part of a record stays for next time
+  if (errc_of(status) == Errc::kTimedOut) return status;  // keeps a partial record
   failure_ = make_error(errc_of(status),
                         absl::StrCat(status.message(), " [", records_, " records came before]"));
   return failure_;

@@ -6,9 +6,9 @@
 //     if (!records.ok() || records->empty()) break;
 //   }
 //
-// Whatever can be read is delivered before an error; an error names the file, the offset and the
-// record's number, and stays. next() reads from the descriptor only when no whole record is at
-// hand.
+// All readable records are delivered before an error. An error contains the file, the offset and
+// the record's number, and is final. next() reads from the descriptor only if no whole record is
+// available.
 //
 // Thread safety: one thread.
 #pragma once
@@ -32,9 +32,9 @@ inline constexpr std::size_t kRecordFileBufferBytes = 1024 * 1024;  // decoded
 
 class RecordFileReader {
  public:
-  // `path` may be "-": standard input. Reads the head. Errors: kNotFound, kNotPermitted, kBadInput,
-  // kUnsupported (a later release wrote it), kClosed (`stopped` while it waited for a pipe),
-  // kSystem.
+  // `path` may be "-" for standard input. Reads the head. Errors: kNotFound, kNotPermitted,
+  // kBadInput, kUnsupported (written by a later release), kClosed (`stopped` while it waited for a
+  // pipe), kSystem.
   static absl::StatusOr<std::unique_ptr<RecordFileReader>> open(const std::string& path,
                                                                 Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<RecordFileReader>> open(std::unique_ptr<ByteSource> source);
@@ -42,19 +42,19 @@ class RecordFileReader {
   const RecordFileHead& head() const { return head_; }
   const std::string& name() const { return source_->name(); }
 
-  // The next records, end to end: as many as are at hand, at least one and at most `records_max`
-  // (from 1); empty: the end. The caller may change them; valid until the next call. Errors, from
-  // then on: kBadInput (part of a record at the end is one), kClosed, kSystem. kTimedOut, for this
-  // call only: no whole record is at hand, and this reader does not wait.
+  // Returns the next records, contiguous: those that are available, at least one and at most
+  // `records_max` (from 1); empty at the end. The caller may change them. Valid until the next
+  // call. Final errors: kBadInput (for example a partial record at the end), kClosed, kSystem.
+  // kTimedOut, for this call only: no whole record is available, and this reader does not wait.
   absl::StatusOr<std::span<std::byte>> next(std::size_t records_max);
 
-  // From now on next() does not wait; fd() is readable when it is worth calling again.
+  // From now on next() does not wait. fd() is readable when another call may succeed.
   void stop_waiting() { source_->stop_waiting(); }
   int fd() const { return source_->fd(); }
 
   std::uint64_t records() const { return records_; }  // delivered since the start or a rewind()
-  // Starts again from the first record. kUnsupported for a stream, kBadInput for a file that has
-  // another head now.
+  // Restarts from the first record. Errors: kUnsupported for a stream, kBadInput if the file's head
+  // has changed.
   absl::Status rewind();
 
  private:
@@ -67,7 +67,7 @@ class RecordFileReader {
   std::unique_ptr<ByteSource> source_;
   std::string raw_head_;
   RecordFileHead head_;
-  std::vector<std::byte> buffer_;  // whole records fit
+  std::vector<std::byte> buffer_;  // whole records
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t records_ = 0;

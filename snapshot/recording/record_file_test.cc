@@ -35,7 +35,7 @@ absl::Status parsing(const std::string& head) {
   return parse_record_file_head(bytes_of(head)).status();
 }
 
-// Everything a reader delivers, and how it ended.
+// Everything that a reader delivers, and its final status.
 struct Reading {
   std::string records;
   absl::Status end;  // ok: the end of the file
@@ -46,7 +46,7 @@ Reading read_all(RecordFileReader& reader, std::size_t at_once = 7) {
   for (;;) {
     const auto records = reader.next(at_once);
     reading.end = records.status();
-    if (!records.ok()) CHECK(reader.next(at_once).status() == reading.end);  // an error stays
+    if (!records.ok()) CHECK(reader.next(at_once).status() == reading.end);  // an error is final
     if (!records.ok() || records->empty()) return reading;
     REQUIRE(records->size() <= at_once * kRecordBytes);
     reading.records.append(reinterpret_cast<const char*>(records->data()), records->size());
@@ -68,8 +68,8 @@ TEST_CASE("The head of a record file is these bytes") {
   CHECK(absl::BytesToHexString(plain) ==
         "4c50575245433100"  // LPWREC1
         "01000000"          // version
-        "80000000"          // the first record
-        "18000000"          // of one record
+        "80000000"          // offset of the first record
+        "18000000"          // record size
         "00000000"          // no description
         "0000000000000000"  // no hash
         "6465736b2e706c61696e00000000000000000000000000000000000000000000"

@@ -34,7 +34,7 @@ struct RecordWriter::Encoder {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   std::vector<std::byte> out = std::vector<std::byte>(ZSTD_CStreamOutSize());
 
-  // With a checksum at the end of each frame: damage to a recording is found when it is read.
+  // Adds a checksum to each frame, so that damage to a recording is found when it is read.
   Encoder() { ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1); }
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create(Disk& disk,
   if (auto status = check_free(disk, path); !status.ok()) return status;
   std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes, naming));
   if (auto status = writer->open(OpenMode::kCreate); !status.ok()) return status;
-  // Programs that follow the file find its head at once.
+  // Write the head at once for programs that follow the file.
   if (auto status = writer->emit(std::as_bytes(std::span(head)), Drain::kFlush); !status.ok()) {
     writer->discard();
     return status;
@@ -93,7 +93,7 @@ RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_byte
       staged_(kRecordWriteBufferBytes / record_bytes * record_bytes),
       encoder_(absl::EndsWith(path_, kZstdSuffix) ? std::make_unique<Encoder>() : nullptr) {}
 
-// Finishes the file if its owner has not, and if it has its name already. Errors are reported only
+// Finishes the file if its owner has not, and if it already has its name. Errors are reported only
 // by finish().
 RecordWriter::~RecordWriter() {
   if (naming_ == Naming::kAtOnce) {
@@ -139,7 +139,7 @@ absl::Status RecordWriter::remove_stale() const {
   return locked.ok() ? remove_if_there(disk_, open_path_) : locked;
 }
 
-// The last step for a file that gets its name when it is whole.
+// The last step for a file that gets its name when it is complete.
 absl::Status RecordWriter::take_name() {
   if (auto status = check_free(disk_, path_); !status.ok()) return status;
   const auto is_ours = disk_.names(open_path_, file_.get());
@@ -213,7 +213,7 @@ absl::Status RecordWriter::finish() {
     file_.close();
     return status;
   }
-  if (failure_.ok()) drain(Drain::kEnd).IgnoreError();  // which keeps its error
+  if (failure_.ok()) drain(Drain::kEnd).IgnoreError();  // drain() stores its error
   if (failure_.ok()) {
     if (absl::Status named = take_name(); !named.ok()) fail(named).IgnoreError();
   }
@@ -227,7 +227,7 @@ absl::Status RecordWriter::finish() {
 }
 
 absl::Status RecordWriter::drain(Drain how) {
-  // No empty frame behind one that is ended already.
+  // Do not add an empty frame after a finished one.
   if (how == Drain::kEnd && staged_bytes_ == 0 && !frame_open_) return absl::OkStatus();
   const auto status = emit(std::span(staged_).first(staged_bytes_), how);
   if (!status.ok()) return fail(status);

@@ -10,7 +10,8 @@
 namespace lapwing {
 namespace {
 
-// The oldest sequence that the journal of `session` keeps; kSequenceMax if no segment is left.
+// Returns the oldest sequence that the journal of `session` keeps, or kSequenceMax if no segment is
+// left.
 absl::StatusOr<Sequence> oldest_kept(Disk& disk, const std::string& journal_root,
                                      const SessionRecord& session) {
   const auto retained = list_retained(journal_files_of(disk, journal_root, session.begin));
@@ -18,7 +19,7 @@ absl::StatusOr<Sequence> oldest_kept(Disk& disk, const std::string& journal_root
   return retained->segments.empty() ? kSequenceMax : retained->oldest;
 }
 
-// How many of the oldest sessions have no record left. The last session is never counted.
+// Counts the oldest sessions without remaining records. The last session is never counted.
 absl::StatusOr<std::size_t> count_empty(Disk& disk, const std::string& journal_root,
                                         const SessionLog& log) {
   const auto& sessions = log.sessions();

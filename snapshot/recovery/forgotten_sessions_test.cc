@@ -21,7 +21,7 @@ Id128 numbered(std::uint64_t n) {
   return made;
 }
 
-// A journal of many short sessions; each had metadata of its own.
+// A journal of many short sessions, each with its own metadata.
 class ManySessions {
  public:
   ManySessions() {
@@ -67,7 +67,7 @@ TEST_CASE("Sessions are forgotten once retention has removed all of their record
   SECTION("four segments were removed") {
     many.journal.retain_from_segment(4);
     const SessionLog log = many.forget();
-    // The oldest session left is that of the last record that was removed: a position there has
+    // The oldest remaining session is that of the last removed record, because a position there has
     // lost nothing.
     const Sequence oldest = 4 * kInSegment + 1;
     CHECK(log.sessions().front().first() <= oldest - 1);
@@ -101,7 +101,7 @@ TEST_CASE("Kept metadata whose content has changed is damage, and none is no err
   CHECK(read_kept_metadata(many.journal.disk(), many.journal.root(), begin)->empty());
   const bool is_old = GENERATE(true, false);
   if (is_old) begin.version = 1;
-  begin.has_ring = is_old;  // false: `repair` made it
+  begin.has_ring = is_old;  // false: made by `repair`
   CHECK(errc_of(read_kept_metadata(many.journal.disk(), many.journal.root(), begin).status()) ==
         Errc::kNotFound);
 }

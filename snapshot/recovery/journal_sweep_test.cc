@@ -1,6 +1,6 @@
-// Sweeps: every bit of a small journal flipped, its end cut at every byte, and settling stopped at
-// every operation. Nothing at or below durable is ever returned wrong, and no record that was
-// promised is lost.
+// Sweeps: every bit of a small journal is flipped, its end is cut at every byte, and settling is
+// stopped at every operation. No wrong record at or below durable is ever returned, and no record
+// at or below durable is lost.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -30,12 +30,12 @@ absl::StatusOr<Settled> settle_on(Disk& disk, const JournalFixture& journal, con
   return settle(disk, journal.root(), *sessions, boot, ring);
 }
 
-// What a reader gets of sequences 1 … bounds.archived.
+// The records that a reader gets for sequences 1 … bounds.archived.
 struct Delivery {
   std::uint64_t right = 0;
   std::uint64_t wrong = 0;
   std::uint64_t damaged = 0;
-  std::uint64_t none = 0;  // voids and what was pruned
+  std::uint64_t none = 0;  // voids and pruned records
 };
 
 Delivery deliver(JournalReader& reader, const JournalFixture& journal,
@@ -68,7 +68,7 @@ std::unique_ptr<JournalReader> open_reader(Disk& disk, const JournalFixture& jou
   return *std::move(reader);
 }
 
-// 70 records in two blocks, one clean session: every bit of every byte in use can be tried.
+// 70 records in two blocks, one clean session, so that every used byte can be tested.
 constexpr Sequence kSmall = 70;
 
 void build_small(JournalFixture& journal) {
@@ -78,7 +78,7 @@ void build_small(JournalFixture& journal) {
   journal.end(kSession, kSmall, SessionEnd::kClosed);
 }
 
-// One bit of every byte, another from byte to byte.
+// Flips one bit of every byte, a different one in each.
 void for_every_byte(SimDisk& disk, const std::string& path, std::uint64_t begin, std::uint64_t end,
                     const std::function<void(std::uint64_t offset)>& check) {
   for (std::uint64_t offset = begin; offset < end; ++offset) {
@@ -230,7 +230,7 @@ TEST_CASE("The last three records cut at every byte: beyond durable nothing dura
       {
         const auto reader = open_reader(*killed, journal);
         REQUIRE(deliver(*reader, journal, {kDurable, kDurable, 1}).right == kDurable);
-        // Beyond durable there is no sum yet: zeros behind a stamp that is intact cannot be told.
+        // Beyond durable there is no sum yet, so zeros after an intact stamp cannot be detected.
         const Delivery live = deliver(*reader, journal, {kDurable, kArchived, 1});
         REQUIRE(live.wrong <= (truncated ? 0 : 1));
       }
@@ -284,7 +284,7 @@ TEST_CASE("Sums cut at every byte never make a durable record vanish in silence"
     const auto file = disk->open(journal.file(0, "sum"), {OpenMode::kReadWrite});
     REQUIRE(disk->truncate(*file, bytes).ok());
     const auto settled = settle_on(*disk, journal, RingFixture::none(), kOtherBoot);
-    // Behind the sum of a block that is not full no sum says that a record was durable.
+    // Without the sum of a partial block, nothing proves that a record was durable.
     if (bytes < 2 * sizeof(SumEntry)) {
       REQUIRE(errc_of(settled.status()) == Errc::kDamaged);
       continue;
@@ -315,7 +315,7 @@ struct Interrupted {
 
 enum class Stop { kKill, kPowerCut };
 
-// Settles the journal anew each time: stopped after no operation, after one, and so on until it
+// Settles the journal repeatedly: stopped after no operation, after one, and so on until it
 // finishes. `check` gets the disk after the kill or the power cut, and whether it had finished.
 void stop_after_every_operation(const JournalFixture& journal, const RingOpener& ring,
                                 const Id128& boot, Stop stop, std::uint64_t first_seed,
@@ -336,7 +336,7 @@ void stop_after_every_operation(const JournalFixture& journal, const RingOpener&
 TEST_CASE(
     "Recovery that is killed at every operation ends, when run again, as if it had not been") {
   Interrupted world;
-  world.ring.publish(1801, 2100);  // into segment 2, which nobody has prepared
+  world.ring.publish(1801, 2100);  // into segment 2, which is not prepared
   std::uint64_t stops = 0;
   const auto check = [&](SimDisk& disk, bool finished) {
     const auto second =
@@ -385,7 +385,7 @@ TEST_CASE("Power that goes at every operation of a recovery costs nothing that w
 TEST_CASE(
     "A segment that recovery creates has its name only once it is whole, whatever power does") {
   Interrupted world;
-  world.ring.publish(1801, 2100);  // into segment 2, which nobody has prepared
+  world.ring.publish(1801, 2100);  // into segment 2, which is not prepared
   const auto bytes_of = [](Disk& disk, const std::string& path) {
     const auto file = disk.open(path, {OpenMode::kRead});
     INFO(path);
@@ -432,7 +432,7 @@ TEST_CASE("A cut that is stopped at every operation, by a kill or by the power, 
     REQUIRE(second->last_void == 4096);
     const auto reader = open_reader(disk, world.journal);
     REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1000);
-    // What was cut is aside, whole: 100 records.
+    // The cut part is kept aside, complete: 100 records.
     const std::string aside = world.journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
     const auto file = disk.open(aside, {OpenMode::kRead});
     REQUIRE(file.ok());
@@ -453,8 +453,8 @@ TEST_CASE("What a cut keeps is synced: power that goes directly afterwards takes
   Interrupted world;
   std::vector<std::unique_ptr<SimDisk>> disks;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));
-  // The publisher had written 24 records more, with their sums, and not synced them when it was
-  // killed.
+  // When the publisher was killed, it had written 24 more records with their sums, but not synced
+  // them.
   world.journal.write(1001, 1024);
   for (const auto& disk : disks) {
     for (const char* const suffix : {"jnl", "sum"}) {

@@ -30,7 +30,7 @@ class Search {
  public:
   explicit Search(Disk& disk) : disk_(disk) {}
 
-  // A file with a length that does not matter.
+  // Checks a file whose length does not matter.
   absl::Status look_at(const std::string& path) { return look_at(path, std::nullopt); }
   absl::Status look_at(const std::string& path, std::optional<std::uint64_t> bytes_due) {
     const auto file = open_file(disk_, path, {OpenMode::kRead});
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<Obstacle>> find_obstacles(const JournalFiles& files,
       if (segment < from_segment) continue;
       status = search.look_at(path, segment_file_bytes(files.geometry));
     } else if (parse_numbered_name(name, "sum", segment)) {
-      // A start removes one without its segment.
+      // A start removes a .sum without its segment.
       const bool is_orphan = !std::ranges::binary_search(*segments, segment);
       if (!is_orphan && segment < from_segment) continue;
       status =

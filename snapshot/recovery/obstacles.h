@@ -1,13 +1,13 @@
-// Finds what prevents a publisher from continuing a journal although no record is damaged:
-//  - a file of a wrong length, as `cp --sparse=always` makes one;
-//  - a directory, link or device that has the name of a journal file;
+// Finds obstacles that prevent a publisher from continuing a journal although no record is damaged:
+//  - a file of a wrong length, for example a copy made by `cp --sparse=always`;
+//  - a directory, link or device with the name of a journal file;
 //  - a missing description of the records.
 //
-// Starts, `verify` and `repair` use the same search. A start restores lengths and refuses the rest,
-// `verify` reports everything, and `repair` removes everything.
+// Starts, `verify` and `repair` use the same search. A start restores lengths and refuses the other
+// obstacles, `verify` reports all of them, and `repair` removes all of them.
 //
-// Thread safety: free functions; one thread for a journal root. find_… change nothing and may run
-// beside a publisher.
+// Thread safety: free functions; one thread for a journal root. The find_ functions change nothing
+// and may run while a publisher runs.
 #pragma once
 
 #include <cstdint>
@@ -28,24 +28,24 @@ struct Obstacle {
 
   std::string path;
   Kind kind = Kind::kNotAFile;
-  std::uint64_t bytes = 0;      // its length
-  std::uint64_t bytes_due = 0;  // the right length
+  std::uint64_t bytes = 0;      // current length
+  std::uint64_t bytes_due = 0;  // correct length
 
   std::string what() const;
-  // The error of a start, for kNotAFile.
+  // The error of a start; for kNotAFile only.
   absl::Status refusal() const;
 };
 
 // Searches the directory of a journal, from segment `from_segment` on. Files that a publisher
-// removes or renames meanwhile are not reported. Errors: of the disk.
+// removes or renames meanwhile are not reported. Errors: those of the disk.
 absl::StatusOr<std::vector<Obstacle>> find_obstacles(const JournalFiles& files,
                                                      std::uint64_t from_segment = 0);
 // Searches the journal root, for kNotAFile only.
 absl::StatusOr<std::vector<Obstacle>> find_root_obstacles(Disk& disk,
                                                           const std::string& journal_root);
 
-// Restores the length, or renames what is not a file to <path>.aside-<id>, and syncs. No byte of a
-// record changes: added bytes are zeros, and bytes that are cut off are behind the last slot.
+// Restores the length, or renames a path that is not a file to <path>.aside-<id>, and syncs.
+// Records do not change: added bytes are zeros, and removed bytes are beyond the last slot.
 absl::Status remove_obstacle(Disk& disk, const Obstacle& obstacle, const Id128& id);
 
 // The newest description of the last journal's records, if it cannot be read.
@@ -54,8 +54,8 @@ struct LostDescription {
   std::string what;
   std::uint64_t hash = 0;
 };
-// nullopt if the description can be read, if the last journal has failed, or if Lapwing knows the
-// schema.
+// nullopt if the description can be read, if the last journal has failed, or if the schema is
+// shipped with Lapwing.
 std::optional<LostDescription> find_lost_description(Disk& disk, const std::string& journal_root,
                                                      const SessionLog& sessions);
 

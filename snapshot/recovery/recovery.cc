@@ -24,7 +24,7 @@
 namespace lapwing {
 namespace {
 
-// What page 1 of the dead session's ring says.
+// The content of page 1 of the ended session's ring.
 struct RingWordsSeen {
   Sequence head = 0;
   Sequence durable = 0;
@@ -61,11 +61,11 @@ class Settler {
   Settler(Disk& disk, const std::string& journal_root, SessionLog& sessions, const Id128& boot_id)
       : disk_(disk), journal_root_(journal_root), sessions_(sessions), boot_id_(boot_id) {}
 
-  // Looks at everything and changes nothing.
+  // Examines everything and changes nothing.
   absl::Status look(const RingOpener& open_ring);
-  // Does what the table says.
+  // Does what the table requires.
   absl::StatusOr<Settled> act();
-  // The first damage that was seen, as an error.
+  // The first damage found, as an error.
   absl::Status refusal() const;
 
  private:
@@ -101,9 +101,9 @@ class Settler {
   const Id128 boot_id_;
 
   SettleFacts facts_;
-  std::optional<SessionRecord> session_;  // the last one, as it was found
+  std::optional<SessionRecord> session_;  // the last session, as found
   JournalFiles files_;
-  Sequence oldest_ = 1;                // that retention keeps
+  Sequence oldest_ = 1;                // the oldest sequence that retention keeps
   Sequence durable_ = 0;               // by sums, or by the session's end
   std::vector<SequenceRange> ranges_;  // of records, up to durable_
   std::optional<RingImage> ring_;
@@ -124,7 +124,7 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   facts_.end = last->end ? last->end->how : SessionEnd::kNone;
   files_ = journal_files_of(disk_, journal_root_, last->begin);
   if (facts_.end == SessionEnd::kFailed) {
-    // It is needed only to show how far live delivery went.
+    // The ring is needed only to show how far live delivery went.
     open_ring_of_session(open_ring).IgnoreError();
     return absl::OkStatus();
   }
@@ -137,7 +137,7 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   return status.ok() && !damage_ ? look_for_obstacles() : status;
 }
 
-// In the segments in which the journal continues. Their records are verified by now.
+// Searches the segments in which the journal continues. Their records are verified by now.
 absl::Status Settler::look_for_obstacles() {
   auto found = find_obstacles(files_, files_.geometry.segment_of(std::max(durable_, Sequence{1})));
   if (!found.ok()) return found.status();
@@ -154,7 +154,7 @@ bool Settler::ring_is_ours(const RingHeader& header) const {
          header.slot_bytes == begin.slot_bytes && header.record_bytes == begin.record_bytes;
 }
 
-// A session with an end needs no ring; a ring of another session published nothing.
+// A session with an end does not need a ring. A ring of another session has published nothing.
 absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
   facts_.same_boot = session_->begin.boot_id == boot_id_;
   return session_->end ? absl::OkStatus() : open_ring_of_session(open_ring);
@@ -196,8 +196,8 @@ absl::Status Settler::look_at_sums() {
   return absl::OkStatus();
 }
 
-// An end, or page 1 of the ring, says what was durable: the sums must say no less, and retention,
-// which takes whole segments that are durable, must have left what is not.
+// The session's end, or page 1 of the ring, states what was durable. Checks that the sums cover all
+// of that, and that retention, which removes only whole durable segments, has kept the rest.
 void Settler::look_for_broken_promise(Sequence walked) {
   const Sequence promised = session_->end ? session_->end->last : words_.durable;
   const JournalGeometry& geometry = files_.geometry;
@@ -221,7 +221,7 @@ absl::Status Settler::look_at_files() {
     damage_ = damage;
     return false;
   };
-  // The blocks that are rewritten from the ring, and the last block of all, are proven in full.
+  // The blocks that are rewritten from the ring, and the very last block, are verified completely.
   Sequence tail = ranges_.back().last;
   if (facts_.has_ring) tail = std::min(tail, words_.durable + 1);
   const SequenceRange journal{oldest_, durable_};
@@ -259,7 +259,7 @@ absl::StatusOr<Settled> Settler::act() {
     return how == Settlement::kReset ? new_journal(how) : continued(how);
   };
   const SettleRow row = decide(facts_);
-  if (row != SettleRow::kFail) {  // kFail leaves its journal as it is; kRefuse and kFresh have none
+  if (row != SettleRow::kFail) {  // kFail does not change its journal; kRefuse and kFresh have none
     if (absl::Status restored = restore_lengths(); !restored.ok()) return restored;
   }
   switch (row) {
@@ -290,7 +290,7 @@ absl::Status Settler::refusal() const {
                     absl::StrCat(damage_->text(), ", `lapwing repair` repairs what it can"));
 }
 
-// For files that a copy has cut or made longer. No record is affected.
+// Corrects files that were truncated or extended by a copy. Records are not affected.
 absl::Status Settler::restore_lengths() {
   for (const Obstacle& obstacle : wrong_lengths_) {
     const absl::Status restored = remove_obstacle(disk_, obstacle, {});
@@ -307,7 +307,8 @@ absl::Status Settler::end_unused() {
   return sessions_.append_end(SessionEnd::kRecovered, first() - 1);
 }
 
-// What was announced as durable before the failure; what came after is known to be uncertain.
+// The session ends at what was announced as durable before the failure. Later records are
+// uncertain.
 absl::Status Settler::end_failed() {
   const Sequence reserved = std::max(session_->reserved_through, first() - 1);
   const absl::Status ended =
@@ -316,7 +317,7 @@ absl::Status Settler::end_failed() {
   return ended;
 }
 
-// Head, and the records of a batch that head does not count yet.
+// Head, plus the records of a batch that head does not cover yet.
 Sequence Settler::published_in_ring() const {
   const RingHeader& header = ring_->header;
   Sequence last = words_.head;
@@ -329,8 +330,8 @@ Sequence Settler::published_in_ring() const {
   return last;
 }
 
-// Stores how far the ring shows that records were published, because the start then removes the
-// ring. Later readers report the missing records as lost. A failure does not stop the start.
+// Stores how far records were published according to the ring, because the start then removes the
+// ring. Later readers report the missing records as lost. If it fails, the start continues.
 void Settler::record_published() {
   if (!ring_ || published_in_ring() <= sessions_.last()->end->last) return;
   absl::StatusOr<RetentionFile> file = RetentionFile::open(files_);
@@ -436,7 +437,7 @@ std::optional<SourceProgress> find_source(const SessionLog& sessions, std::uint6
     if (!is_of_source) continue;
     const std::uint64_t records = session.end ? session.end->last + 1 - session.first() : 0;
     if (!found) found = {by_content, begin.source_offset, records, begin.journal_id, kNoSequence};
-    // Sessions that published nothing do not hide the one before them.
+    // Skip sessions that published nothing.
     if (begin.source_offset + records != found->offset + found->records) break;
     if (records == 0) continue;
     found->journal_id = begin.journal_id;

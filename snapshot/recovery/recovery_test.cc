@@ -31,7 +31,7 @@ SessionRecord last_session(JournalFixture& journal) {
   return *sessions->last();
 }
 
-// Every sequence the settled journal gives, in order; each record must be right.
+// Returns every sequence of the settled journal, in order. Each record must be correct.
 std::vector<Sequence> records_of(JournalFixture& journal) {
   auto reader = JournalReader::open(journal.disk(), journal.root(), JournalFixture::journal_id());
   REQUIRE(reader.ok());
@@ -60,7 +60,7 @@ std::vector<Sequence> sequences(Sequence first, Sequence last) {
   return all;
 }
 
-// Every file below the root with its bytes.
+// Returns every file below the root with its bytes.
 std::map<std::string, std::string> all_files(const JournalFixture& journal) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(journal.root())) {
@@ -69,8 +69,8 @@ std::map<std::string, std::string> all_files(const JournalFixture& journal) {
   return files;
 }
 
-// A killed publisher's journal and, where it is to be had, its ring: reserved through 4096, durable
-// to 100, archived to 300, published to 777, and a segment prepared.
+// A killed publisher's journal and, if available, its ring: reserved through 4096, durable to 100,
+// archived to 300, published to 777, with a prepared segment.
 struct Killed {
   Killed() {
     journal.session(kSession, 1, {.reserved = 4096, .durable = 100, .archived = 300});
@@ -81,7 +81,7 @@ struct Killed {
   RingFixture ring{journal, kSession, 1};
 };
 
-// Settling gives every record from `first` to `last`, and goes on after it.
+// Requires that settling recovers every record from `first` to `last`, and continues after it.
 void require_recovered(JournalFixture& journal, RingFixture& ring, Sequence last,
                        Sequence first = 1) {
   const auto settled = settle_with(journal, ring.opener());
@@ -125,7 +125,7 @@ TEST_CASE("Rows failed: what a killed publisher's ring says of live delivery is 
   Killed killed;
   killed.ring.fail(JournalState::kFailed);
   if (is_end_recorded) killed.journal.end(kSession, 100, SessionEnd::kFailed);
-  if (has_batch) killed.ring.finish_slot(778);  // head does not count it yet
+  if (has_batch) killed.ring.finish_slot(778);  // head does not cover it yet
   const auto settled = settle_with(killed.journal, killed.ring.opener());
   REQUIRE(settled.ok());
   REQUIRE(settled->how == Settlement::kReset);
@@ -270,7 +270,7 @@ TEST_CASE("The slot that was being overwritten when the publisher died is taken 
   journal.session(kSession, 1, {.reserved = 8192, .durable = 100, .archived = 1100});
   RingFixture ring(journal, kSession, 1);
   ring.reach(2048, 1100, 100);
-  ring.begin_slot(2049);  // over 1025
+  ring.begin_slot(2049);  // overwrites 1025
   require_recovered(journal, ring, 2048);
 }
 
@@ -361,13 +361,13 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
   REQUIRE(session.end->void_last == 4096);
   REQUIRE(records_of(journal) == sequences(1, 100));
 
-  // What was cut is aside, at its offsets, and zero in place; the file has not shrunk.
+  // The cut part is kept aside, at its offsets, and zero in place. The file has not shrunk.
   const std::string cut = journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
   const std::string now = file_bytes(journal.file(0, "jnl"));
   const std::uint64_t offset = journal.geometry().offset_of(101);
   REQUIRE(now.size() == archived.size());
   REQUIRE(now.substr(0, offset) == archived.substr(0, offset));
-  // The space behind the last block is given back: the next session begins elsewhere.
+  // The space after the last block is released: the next session begins elsewhere.
   const auto jnl = open_file(journal.disk(), journal.file(0, "jnl"), {});
   REQUIRE(journal.disk().allocated_bytes(jnl->get()).value() < archived.size() / 2);
   REQUIRE(now.find_first_not_of('\0', offset) == std::string::npos);
@@ -375,7 +375,7 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
   REQUIRE(aside.size() == journal.geometry().offset_of(301));
   REQUIRE(aside.substr(0, 4096) == archived.substr(0, 4096));
   REQUIRE(aside.substr(offset) == archived.substr(offset, aside.size() - offset));
-  // The blank segment that was prepared is wholly void and so does not exist.
+  // The prepared blank segment would be completely void, so it does not exist.
   REQUIRE_FALSE(std::filesystem::exists(journal.file(1, "jnl")));
   REQUIRE_FALSE(std::filesystem::exists(journal.file(1, "sum")));
 }

@@ -92,13 +92,13 @@ absl::Status Repairer::run() {
   return errc_of(status) == Errc::kDamaged ? end_journal(*sessions_) : status;
 }
 
-// What the next publisher would refuse with.
+// The error with which the next publisher would refuse to start.
 absl::Status Repairer::check_start() {
   return check_settle(disk_, request_.journal_root, *sessions_, request_.boot_id,
                       request_.open_ring);
 }
 
-// A publisher that runs has them locked, whatever became of its lock file.
+// A running publisher has locked `sessions`, even if its lock file was removed.
 absl::Status Repairer::check_unused() {
   for (const char* const suffix : {"", kCopySuffix}) {
     const auto file =
@@ -112,8 +112,8 @@ absl::Status Repairer::check_unused() {
   return absl::OkStatus();
 }
 
-// The new log is whole, its journal's end included, before it takes the place of the damaged one:
-// at no moment could a publisher continue a journal of which sessions have been forgotten.
+// The new log is complete, including its journal's end, before it replaces the damaged one. So a
+// publisher can never continue a journal whose sessions were forgotten.
 absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   const auto unlisted = find_unlisted_journals(disk_, request_.journal_root, valid);
   if (!unlisted.ok()) return unlisted.status();
@@ -199,7 +199,7 @@ absl::Status Repairer::copy_aside(const std::string& suffix) {
     if (!read.ok()) return read.status();
     if (*read == 0) break;
     const std::span<const std::byte> bytes(chunk.get(), *read);
-    absl::Status status;  // the hole of a shortened log, which may have GiB, stays one
+    absl::Status status;  // keep holes: a shortened log may have GiB of them
     if (!is_zero(bytes)) status = disk_.write_at(to->get(), offset, bytes);
     if (!status.ok()) return status;
     offset += *read;
@@ -208,7 +208,7 @@ absl::Status Repairer::copy_aside(const std::string& suffix) {
   return sized.ok() ? disk_.sync(to->get()) : sized;
 }
 
-// Opening for writing heals.
+// Opening the log for writing heals it.
 absl::Status Repairer::heal_sessions() {
   auto sessions = SessionLog::open(disk_, request_.journal_root);
   if (!sessions.ok()) return sessions.status();
@@ -235,7 +235,7 @@ absl::Status Repairer::remove_obstacles(const absl::StatusOr<std::vector<Obstacl
 }
 
 absl::Status Repairer::remove_obstacles_of_journals() {
-  const Id128* journal = nullptr;  // the one before; a journal's sessions follow each other
+  const Id128* journal = nullptr;  // the previous one; sessions of a journal are adjacent
   for (const SessionRecord& session : sessions_->sessions()) {
     if (journal != nullptr && *journal == session.begin.journal_id) continue;
     journal = &session.begin.journal_id;
@@ -246,7 +246,7 @@ absl::Status Repairer::remove_obstacles_of_journals() {
   return absl::OkStatus();
 }
 
-// False if the description is lost, so that the journal cannot be continued.
+// Returns false if the description is lost, so that the journal cannot be continued.
 absl::StatusOr<bool> Repairer::restore_description() {
   const auto lost = find_lost_description(disk_, request_.journal_root, *sessions_);
   if (!lost) return true;
@@ -263,7 +263,7 @@ absl::StatusOr<bool> Repairer::restore_description() {
 }
 
 absl::Status Repairer::rewrite_indexes() {
-  const Id128* journal = nullptr;  // the one before; a journal's sessions follow each other
+  const Id128* journal = nullptr;  // the previous one; sessions of a journal are adjacent
   for (const SessionRecord& session : sessions_->sessions()) {
     if (journal != nullptr && *journal == session.begin.journal_id) continue;
     journal = &session.begin.journal_id;
@@ -289,8 +289,8 @@ absl::Status Repairer::rewrite_indexes_of(const SessionBegin& begin) {
   return absl::OkStatus();
 }
 
-// Segments that somebody removed at the front keep no publisher from going on behind them: from now
-// on they count as removed by retention. False if none with records is missing there.
+// If segments were removed at the front, the publisher can continue after them. From now on they
+// count as removed by retention. Returns false if no segment with records is missing there.
 absl::StatusOr<bool> Repairer::record_missing_front() {
   const SessionBegin& begin = sessions_->last()->begin;
   const JournalFiles files = journal_files_of(disk_, request_.journal_root, begin);
@@ -333,7 +333,7 @@ absl::Status Repairer::end_journal(SessionLog& sessions) {
   return absl::OkStatus();
 }
 
-// A session that was killed ends with what its sums prove.
+// Ends a killed session at the last sequence that its sums prove.
 absl::Status Repairer::end_open_session(SessionLog& sessions, const SessionRecord& session) {
   const JournalFiles files = journal_files_of(disk_, request_.journal_root, session.begin);
   const auto segments = list_segments(files);
@@ -343,8 +343,8 @@ absl::Status Repairer::end_open_session(SessionLog& sessions, const SessionRecor
   return sessions.append_end(SessionEnd::kFailed, walk->durable);
 }
 
-// A session that had ended keeps its end; one without records says that its journal goes no
-// further.
+// Ends a journal whose last session already has an end: appends a session without records that ends
+// as failed.
 absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const SessionRecord& before) {
   SessionEntry begin = before.begin.row();
   begin.session_id = request_.fresh_id;

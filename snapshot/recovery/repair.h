@@ -1,26 +1,26 @@
-// What a person asks for when a journal is damaged: heals what has a second copy, makes hints anew,
-// and where records are damaged ends the journal, so that a publisher can begin a new one.
+// Repairs a damaged journal for `lapwing repair`. It heals files that have a second copy, recreates
+// hints, and if records are damaged ends the journal, so that a publisher can begin a new one.
 //
-// Repair never invents a record and never deletes one. What is damaged stays where it is: readers
-// get the rest of that journal, with gaps of cause `damaged`. In order:
-//  1. An entry of `sessions` that is valid in neither copy: both files are kept aside as they are
-//     ("sessions.damaged-<id>"), and the log goes back to the entry before it. Both files gone or
-//     empty beside segments: the log begins anew. Journals that it then does not name get a session
-//     from what their segments prove (snapshot/recovery/session_rebuild.h).
-//  2. The copy of `sessions` that lags is healed from the other.
-//  3. A directory, link or device that has the name of a journal file is renamed to
-//     <name>.aside-<id>. Files of a wrong length get the right one: zeros are added, or bytes
-//     behind the last slot are cut off. If the newest description of the records is missing, it is
-//     taken from bus.json (recovery/obstacles.h).
-//  4. Indexes that are missing or hold entries that do not check are written anew from those that
-//     do.
-//  5. If a publisher would refuse to start, and segments are missing at the front of the journal
-//     that retention had not removed, they are recorded as removed: readers get a gap of cause
-//     `pruned`.
-//  6. If a publisher would refuse to start even so, or step 1 was needed, the journal's end becomes
-//     `failed`: the next session begins a new journal id at sequence 1. Without that, sequences
-//     could be given twice.
-// Killed anywhere and run again it does the rest.
+// Repair never invents or deletes a record. Damaged files are kept: readers get the rest of that
+// journal, with gaps of cause `damaged`. The steps are:
+//  1. If an entry of `sessions` is valid in neither copy, both files are kept aside unchanged
+//     ("sessions.damaged-<id>"), and the log is reset to the entry before it. If both files are
+//     missing or empty although there are segments, the log is begun again. Each journal that the
+//     log does not list then gets a session, according to its segments
+//     (snapshot/recovery/session_rebuild.h).
+//  2. If one copy of `sessions` lags behind, it is healed from the other.
+//  3. A directory, link or device with the name of a journal file is renamed to
+//     <name>.aside-<id>. The length of files is corrected: zeros are added, or bytes beyond the
+//     last slot are removed. If the newest description of the records is missing, it is restored
+//     from bus.json (recovery/obstacles.h).
+//  4. Indexes that are missing or have invalid entries are rewritten from the valid entries.
+//  5. If a publisher would refuse to start, and retention has not removed the segments that are
+//     missing at the front of the journal, they are recorded as removed. Readers get a gap of
+//     cause `pruned`.
+//  6. If a publisher would still refuse to start, or step 1 was needed, the journal's end becomes
+//     `failed`, and the next session begins a new journal id at sequence 1. Otherwise sequences
+//     could be used twice.
+// After a kill at any point, running it again completes the repair.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -40,23 +40,23 @@ namespace lapwing {
 struct RepairRequest {
   std::string journal_root;  // directory with `sessions`
   Id128 boot_id;             // of this boot
-  Id128 fresh_id;            // random; names what is kept aside, and sessions after it
+  Id128 fresh_id;            // random; names the files kept aside, and the new sessions
   RingOpener open_ring;      // as for settle()
-  // What bus.json names: if that journal is rebuilt, its session is this one, so that readers of
-  // the bus find it. Zero where nothing is named.
+  // The journal in bus.json. If that journal is rebuilt, its session gets this id, so that readers
+  // of the bus find it. Zero if there is none.
   Id128 bus_journal_id = {};
   Id128 bus_session_id = {};
   std::string bus_description = {};  // of the records; may be empty
 };
 
 struct RepairReport {
-  std::vector<std::string> done;  // a line for each thing that was changed
+  std::vector<std::string> done;  // a line for each change
   bool journal_ended = false;     // the next publisher begins a new journal
-  VerifyReport remaining;         // what is damaged still, and what records are lost thereby
+  VerifyReport remaining;         // the remaining damage, and the records that are lost by it
 };
 
-// The lock is the journal root's, or the bus's where the journal lies in its directory: no
-// publisher runs. Errors: as verify_journal, and those of writing.
+// `lock` is that of the journal root, or that of the bus if the journal is in its directory, so no
+// publisher is running. Errors: those of verify_journal, and those of writing.
 absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock& lock,
                                             const RepairRequest& request,
                                             const VerifyProgress& progress = nullptr);

@@ -40,7 +40,7 @@ class Root {
     return settle(journal.disk(), journal.root(), *sessions, JournalFixture::boot_id(),
                   RingFixture::none());
   }
-  // Records a reader gets of the journal, each right.
+  // Returns the number of records that a reader gets of the journal, each correct.
   std::uint64_t records() {
     auto reader = JournalReader::open(journal.disk(), journal.root(), JournalFixture::journal_id());
     REQUIRE(reader.ok());
@@ -67,7 +67,7 @@ class Root {
   absl::StatusOr<ExclusiveLock> lock_;
 };
 
-// Closed at 500, in one segment.
+// A session that was closed at 500, in one segment.
 void build_closed(JournalFixture& journal) {
   journal.begin(11, 1, 77, 0);
   journal.reserve(11, 640);
@@ -204,15 +204,15 @@ TEST_CASE(
   const RepairReport report = root.repair();
   REQUIRE(file_bytes(root.journal.root() + "/sessions.damaged-" + kFresh.hex()) == damaged);
   REQUIRE(std::filesystem::exists(root.journal.root() + "/sessions.copy.damaged-" + kFresh.hex()));
-  // 501 to 700 were given to records: no publisher may give them again.
+  // 501 to 700 were used for records, so no publisher may use them again.
   const auto settled = root.start();
   REQUIRE(settled.ok());
   REQUIRE(settled->journal_id.is_zero());
   REQUIRE(settled->next == 1);
   REQUIRE(report.journal_ended);
   REQUIRE(settled->how == Settlement::kReset);
-  // Without the first entry nothing names the journal, and its segments say how far it goes.
-  // Without the end of session 11 its reservation, 640, says how far its records may go.
+  // Without the first entry, nothing lists the journal, and its segments show how far it goes.
+  // Without the end of session 11, its reservation, 640, limits its records.
   const std::uint64_t expected[] = {700, 0, 640, 500, 500, 700};
   REQUIRE(root.records() == expected[index]);
 }
@@ -223,7 +223,7 @@ bool says(const RepairReport& report, const std::string& words) {
   });
 }
 
-// Two journals, the first of two sessions with a void between them, and a hole of one block.
+// Two journals, the first with two sessions, a void between them, and a hole of one block.
 void build_two_journals(JournalFixture& journal) {
   journal.begin(11, 1);
   journal.reserve(11, 1920);
@@ -308,7 +308,7 @@ TEST_CASE("A session log that is gone is rebuilt from the segments, and nobody c
     REQUIRE(session.end->last == (first ? 3000 : 300));
     REQUIRE(session.reserved_through == (first ? 3072 : 1024));
   }
-  REQUIRE(root.records() == 100 + (3000 - 1920));  // what was a void is damaged now
+  REQUIRE(root.records() == 100 + (3000 - 1920));  // the void counts as damaged now
   REQUIRE(file_bytes(root.journal.file(0, "jnl")) == data);
   REQUIRE(root.start()->how == Settlement::kReset);
   REQUIRE(root.repair().done.empty());  // once is enough

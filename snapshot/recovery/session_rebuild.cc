@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t kSumsPerRead = 4096;
 
-// One directory of segments. A header is hostile until it is checked.
+// One directory of segments. A header is untrusted until it is checked.
 class Inspection {
  public:
   Inspection(Disk& disk, const JournalDirectory& directory) : disk_(disk), directory_(directory) {}
 
   absl::Status run();
-  // Why this is no journal; empty if it is one.
+  // Why this is not a journal; empty if it is one.
   const std::string& defect() const { return defect_; }
   UnlistedJournal take() { return std::move(journal_); }
 
@@ -44,7 +44,7 @@ class Inspection {
   std::string defect_;
 };
 
-// The sizes that a header claims, if a journal can have them.
+// Returns the sizes that a header claims, or nullopt if a journal cannot have them.
 std::optional<JournalGeometry> sane_geometry(const SegmentHeader& header) {
   SessionBegin begin;
   begin.slot_bytes = header.slot_bytes;
@@ -87,7 +87,7 @@ absl::Status Inspection::run() {
   return absl::OkStatus();
 }
 
-// A header that does not check says nothing; those that do must agree.
+// Invalid headers are ignored. Valid ones must agree with each other.
 absl::Status Inspection::look_at_header(std::uint64_t segment) {
   const auto file = open_file(disk_, path(segment, "jnl"), {});
   if (errc_of(file.status()) == Errc::kNotALapwingFile) return absl::OkStatus();
@@ -111,13 +111,13 @@ absl::Status Inspection::look_at_header(std::uint64_t segment) {
         absl::StrCat("the headers of its segments contradict each other: ", path(segment, "jnl"),
                      " has other sizes or another schema");
   }
-  // A later version of it may have come; a release that knows of none says 0.
+  // The schema may have changed to a later version. A release without schema hashes stores 0.
   if (schema.hash != 0) journal_.schema.hash = schema.hash;
   return absl::OkStatus();
 }
 
-// The newest sequence that a sum of this segment covers. All entries are looked at: there may be
-// holes between them.
+// Finds the newest sequence that a sum of this segment covers. Checks all entries, because there
+// may be holes between them.
 absl::StatusOr<bool> Inspection::find_newest_sum(std::uint64_t segment) {
   const auto file = open_file(disk_, path(segment, "sum"), {});
   const Errc code = errc_of(file.status());

@@ -1,10 +1,11 @@
-// What segments prove of a journal whose entries in `sessions` are lost, for `lapwing repair`.
+// For `lapwing repair`: reconstructs from its segments a journal whose entries in `sessions` are
+// lost.
 //
-// A journal's segments say its id, sizes and schema, and their sums how far it was durable. They do
-// not say where one session ended and the next began, which sequences were voids, how far the feed
-// had come, or what was written and not durable. So each journal becomes one session that has
-// failed: readers get all that is sound, with gaps of cause `damaged` where nothing is, and nobody
-// continues it.
+// The segments contain the journal's id, sizes and schema, and their sums prove how far it was
+// durable. They do not contain the bounds of sessions, the voids, the position of the feed, or
+// which written records were not durable. So each journal becomes one session that has failed:
+// readers get every intact record, with gaps of cause `damaged` for the rest, and the journal is
+// never continued.
 //
 // Thread safety: no state; one thread at a time per Disk call.
 #pragma once
@@ -30,22 +31,22 @@ struct UnlistedJournal {
   SchemaLabel schema;                 // of its newest segment
   std::uint64_t created_wall_ns = 0;  // of its oldest segment
   std::uint64_t segments = 0;
-  Sequence oldest = 1;   // of the segments that are there
+  Sequence oldest = 1;   // of the existing segments
   Sequence proven = 0;   // the newest that a sum covers; 0: none
-  Sequence through = 0;  // end of the last segment: no sequence beyond it was ever given
+  Sequence through = 0;  // end of the last segment: no sequence beyond it was ever used
 };
 
 struct UnlistedJournals {
   std::vector<UnlistedJournal> journals;  // oldest first
-  std::vector<std::string> left_aside;    // a line for each that cannot be one, with the reason
+  std::vector<std::string> left_aside;    // a line with the reason for each other directory
 };
 
-// The journals below `journal_root` that have segments and that `log` does not name. Errors: of the
-// disk only.
+// Finds the journals below `journal_root` that have segments but are not in `log`. Errors: those of
+// the disk only.
 absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk, const std::string& journal_root,
                                                         const SessionLog& log);
 
-// Appends the session of such a journal; the session before it has an end.
+// Appends the session of such a journal. The session before it must have an end.
 absl::Status append_failed_session(SessionLog& log, const UnlistedJournal& journal,
                                    const Id128& session_id, const Id128& boot_id);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 256 * 1024;
 
-// A run of a file, [begin, end).
+// A range of a file, [begin, end).
 struct Extent {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -65,7 +65,7 @@ class Cutter {
   std::unique_ptr<std::byte[]> chunk_;
 };
 
-// From the newest segment down: what is dropped first makes room for what is kept aside.
+// Processes the newest segment first, so that dropped segments make room for copies kept aside.
 absl::Status Cutter::run() {
   const auto segments = list_segments(files_);
   if (!segments.ok()) return segments.status();
@@ -84,8 +84,8 @@ absl::Status Cutter::run() {
   return segments->empty() ? absl::OkStatus() : disk_.sync_directory(files_.directory);
 }
 
-// The name .jnl goes first and is synced, so that no power cut leaves one without its companions,
-// or a hole between segments.
+// Removes the .jnl name first and syncs that, so that no power cut leaves one without its
+// companions, or a hole between segments.
 absl::Status Cutter::drop_segment(std::uint64_t segment) {
   const std::string path = files_.path(segment, "jnl");
   const auto file = open(path, OpenMode::kRead);
@@ -119,7 +119,7 @@ absl::Status Cutter::cut_segment(std::uint64_t segment) {
   if (status.ok()) status = keep_aside(jnl->get(), segment, {begin, *end});
   if (status.ok()) status = zero(jnl->get(), {begin, *end});
   if (!status.ok()) return status;
-  // The next session begins after the void, and that is mostly in another segment.
+  // The next session begins after the void, which usually ends in another segment.
   const absl::Status released = release_reserved_space(disk_, jnl->get(), geometry, cut_.durable);
   if (!released.ok()) {
     log_.push_back(log_entry(LogEvent::kJournalTrouble,
@@ -142,7 +142,7 @@ absl::Status Cutter::sync_kept(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-// The end of the last byte from `begin` on that is not zero; `begin` if there is none.
+// Returns the end of the last byte that is not zero, from `begin` on; `begin` if there is none.
 absl::StatusOr<std::uint64_t> Cutter::end_of_bytes(FileHandle file, std::uint64_t begin) {
   std::uint64_t end = begin;
   for (std::uint64_t offset = begin;;) {
@@ -159,7 +159,8 @@ absl::StatusOr<std::uint64_t> Cutter::end_of_bytes(FileHandle file, std::uint64_
   }
 }
 
-// A file of that name is whole: it was made, then renamed, before anything was zeroed.
+// If a file of that name exists, it is complete: it was written and renamed before anything was
+// zeroed.
 absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent) {
   if (extent.begin == extent.end) return absl::OkStatus();
   const std::string path = aside_path(segment);

@@ -1,10 +1,10 @@
-// Cuts a journal after its durable end: the bytes beyond are kept aside and zeroed in place.
+// Cuts a journal after its durable end: the bytes beyond it are kept aside and zeroed in place.
 //
-// "<segment>.cut-<session id>" has the segment's header, and its bytes where they were; it is whole
-// and synced before anything is zeroed. Segments that lie wholly beyond the end are renamed to
-// that, or removed if they are blank; none shrinks under a reader, and one that is wholly void does
-// not exist. Whatever of the session is kept is synced: without its ring file nobody knows what
-// already was.
+// "<segment>.cut-<session id>" has the segment's header, and its bytes at their original offsets.
+// It is complete and synced before anything is zeroed. Segments completely beyond the end are
+// renamed to that name, or removed if they are blank. So no segment shrinks under a reader, and no
+// segment is completely void. The kept part of the session is synced, because without its ring file
+// it is unknown which part already was.
 //
 // Thread safety: one thread; the caller holds the publisher's lock.
 #pragma once
@@ -28,7 +28,8 @@ struct Cut {
   Id128 session_id;
 };
 
-// Cuts. Killed anywhere and run again it does the rest. Adds to `log` what was kept aside.
+// Cuts the journal. After a kill at any point, running it again completes the cut. Adds the files
+// that were kept aside to `log`.
 absl::Status cut_journal(const JournalFiles& files, const Cut& cut, std::vector<LogEntry>& log);
 
 }  // namespace lapwing

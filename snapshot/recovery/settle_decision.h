@@ -1,19 +1,19 @@
-// The table of docs/explanation/durability.md, as a function: what was found decides what is done. The first
-// row that fits applies.
+// The table of docs/explanation/durability.md as a function, which maps the findings to an action.
+// The first row that matches applies.
 //
-//   row        what is found                                 what is done
+//   row        finding                                       action
 //   ---------  --------------------------------------------  --------------------------------------
 //   kRefuse    damage at or below durable, or in a header    nothing; lapwing verify, repair
 //   kFresh     no session yet                                new journal id, sequence 1
-//   kReset     the last session's end says failed            new journal id, sequence 1
+//   kReset     the last session's end is failed              new journal id, sequence 1
 //   kContinue  the last session has an end                   continue after it
-//   kUnused    no reservation was synced: nothing published  end after nothing, continue
-//   kFail      same boot, ring file, its page 1 says failed  end failed; new journal id, sequence 1
-//   kRecover   same boot, ring file, tail whole              write what the ring holds, continue
+//   kUnused    no reservation was synced: nothing published  end without records, continue
+//   kFail      same boot, ring file, failed on its page 1    end failed; new journal id, sequence 1
+//   kRecover   same boot, ring file, complete tail           write what the ring holds, continue
 //   kCut       anything else                                 cut at durable, the rest is a void
 //
-// Damage in a journal that is not continued (kFresh, kReset, kFail) is nobody's obstacle, and is
-// not looked for.
+// Damage in a journal that is not continued (kFresh, kReset, kFail) does not prevent a start,
+// and is not searched for.
 //
 // Thread safety: plain values and a pure function.
 #pragma once
@@ -29,10 +29,10 @@ struct SettleFacts {
   SessionEnd end = SessionEnd::kNone;  // of the last session
   bool has_reservation = false;
   bool same_boot = false;
-  bool has_ring = false;       // the ring file of that very session
-  bool ring_failed = false;    // its page 1 says that the journal failed or was shed
+  bool has_ring = false;       // the ring file of the last session
+  bool ring_failed = false;    // its page 1 shows that the journal failed or was shed
   bool tail_is_whole = false;  // disk and ring together hold every sequence from durable to head
-  bool damaged = false;        // what is at or below durable, or a header
+  bool damaged = false;        // damage at or below durable, or in a header
 };
 
 enum class SettleRow : std::uint32_t {

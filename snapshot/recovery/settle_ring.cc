@@ -44,7 +44,7 @@ absl::Status RingTail::load_disk_block(std::uint64_t block) {
     const auto read =
         files_.disk->read_at(disk_file_.get(), files_.geometry.offset_of(first), disk_page_.bytes);
     if (!read.ok()) return read.status();
-    // Half a slot at the end of a file that was cut short is no slot.
+    // Ignore a partial slot at the end of a truncated file.
     const std::size_t half = *read % files_.geometry.slot_bytes;
     std::fill_n(disk_page_.bytes.data() + *read - half, half, std::byte{0});
   }
@@ -83,7 +83,7 @@ absl::StatusOr<Sequence> RingTail::find_end(Sequence durable) {
   }
 }
 
-// One block as it is to stand on disk: its records up to `last`, then zeros.
+// Composes one block for the disk: its records up to `last`, then zeros.
 absl::Status RingTail::compose(std::uint64_t block, Sequence last, Page& page,
                                std::uint32_t& count) {
   const JournalGeometry& geometry = files_.geometry;
@@ -110,7 +110,7 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
   if (!jnl.ok()) return jnl.status();
   const auto sum = open_file(disk, files_.path(segment, "sum"), {OpenMode::kReadWrite});
   if (!sum.ok()) return sum.status();
-  // A file that was cut short gets its size back.
+  // Restores the size of a truncated file.
   absl::Status status = disk.allocate(jnl->get(), segment_file_bytes(geometry));
   if (!status.ok()) return status;
   std::vector<SumEntry> sums;
@@ -142,8 +142,8 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const SchemaLabel&
   const JournalGeometry& geometry = files_.geometry;
   const SegmentOptions options{.journal = files_, .schema = schema, .try_direct_io = false};
   if (last <= durable) return absl::OkStatus();
-  // The killed publisher may not have come to sync the name of its newest segment; sums on the
-  // medium must not speak of a segment that a power cut takes away.
+  // The killed publisher may not have synced the name of its newest segment. Sums must not reach
+  // the disk for a segment that a power cut can remove.
   if (absl::Status synced = disk.sync_directory(files_.directory);
       !synced.ok() && errc_of(synced) != Errc::kNotFound) {
     return synced;

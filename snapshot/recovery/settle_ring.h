@@ -1,10 +1,10 @@
-// What a killed session left behind its durable end: slots in its ring file and slots on disk.
+// The slots that a killed session left after its durable end, in its ring file and on disk.
 //
-// A slot counts if it carries its exact ready stamp. The ring is asked first. Disk alone is
-// believed up to the ring's head only: what left the ring is archived, and nothing beyond head ever
-// left it. Beyond head the ring may hold records, one (killed between W3 and W4) or those of a
-// batch, which a subscriber may have seen, since readers go by the stamp: they count. A slot that
-// was being written was never delivered.
+// A slot counts if it has its exact ready stamp. The ring is checked first. A slot that is only on
+// disk counts only up to the ring's head: records that left the ring are archived, and nothing
+// beyond head ever left it. Records in the ring beyond head also count: one (if the publisher was
+// killed between W3 and W4) or those of a batch. A subscriber may have seen them, since readers use
+// the stamp. A slot that was being written was never delivered.
 //
 // Thread safety: one thread. Borrows the ring image's mapping and the Disk.
 #pragma once
@@ -27,12 +27,12 @@ class RingTail {
  public:
   RingTail(JournalFiles files, const RingImage& ring) : files_(std::move(files)), ring_(ring) {}
 
-  // The last sequence that ring and disk hold without a break after `durable`.
+  // Returns the last sequence after `durable` up to which ring and disk have every record.
   absl::StatusOr<Sequence> find_end(Sequence durable);
 
-  // Writes the blocks from that of durable + 1 to that of `last`, whole, creating segments as
-  // needed: segment by segment the slots, a sync, their sums, a sync. Running it again changes
-  // nothing.
+  // Writes whole blocks, from that of durable + 1 to that of `last`, and creates segments as
+  // needed. For each segment, it writes the slots, syncs, writes their sums, and syncs. Running it
+  // again changes nothing.
   absl::Status write(Sequence durable, Sequence last, const SchemaLabel& schema,
                      std::uint64_t wall_ns);
 
@@ -49,7 +49,7 @@ class RingTail {
   const RingImage& ring_;
   OpenFile disk_file_;  // of disk_segment_, if it is there
   std::optional<std::uint64_t> disk_segment_;
-  std::optional<std::uint64_t> disk_block_;  // what disk_page_ holds
+  std::optional<std::uint64_t> disk_block_;  // the block in disk_page_
   Page disk_page_{};
 };
 

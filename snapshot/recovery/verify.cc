@@ -35,7 +35,7 @@ constexpr char kRepairEnds[] =
     "`lapwing repair` ends this journal if it cannot be continued; readers get all of it";
 constexpr char kMoveAway[] = "move the directory away if you do not need it";
 
-// One journal, what it should hold and what it does.
+// One journal, its expected content and the results.
 struct Task {
   JournalFiles files;
   std::vector<std::uint64_t> segments;
@@ -68,7 +68,7 @@ class Verifier {
   const VerifyProgress& progress_;
   const VerifyStart& start_;
   VerifyReport report_;
-  bool log_is_lost_ = false;  // there is damage, and no entry before it
+  bool log_is_lost_ = false;  // there is damage, and no valid entry before it
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
 };
@@ -121,7 +121,7 @@ absl::Status Verifier::note_obstacles(const absl::StatusOr<std::vector<Obstacle>
   return absl::OkStatus();
 }
 
-// Checks what else would prevent a start, with the function that a start uses.
+// Checks everything else that would prevent a start, with the function that a start uses.
 absl::Status Verifier::verify_start(SessionLog& sessions) {
   if (const auto lost = find_lost_description(disk_, journal_root_, sessions)) {
     add({lost->path, 0, kNoSequence, kNoSequence, lost->what}, false, kRepairRestoresDescription);
@@ -129,7 +129,7 @@ absl::Status Verifier::verify_start(SessionLog& sessions) {
   if (!start_.open_ring || !report_.is_clean()) return absl::OkStatus();
   const absl::Status refused =
       check_settle(disk_, journal_root_, sessions, start_.boot_id, start_.open_ring);
-  // Other errors are about this process or a running publisher, not about the journal.
+  // Other errors concern this process or a running publisher, not the journal.
   const Errc code = errc_of(refused);
   if (code != Errc::kDamaged && code != Errc::kNotALapwingFile && code != Errc::kAbiMismatch) {
     return absl::OkStatus();
@@ -142,7 +142,7 @@ absl::Status Verifier::verify_start(SessionLog& sessions) {
 
 void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& damage) {
   for (const SessionCopyDefect& defect : sessions.copy_defects()) {
-    // The newest entry may be on its way from the first file to the copy.
+    // The newest entry may still be on its way from the first file to the copy.
     if (defect.missing && defect.index + 1 == sessions.entry_count()) continue;
     const char* const suffix = defect.copy == 0 ? "" : kCopySuffix;
     add({absl::StrCat(journal_root_, "/", kSessionsFileName, suffix),
@@ -189,7 +189,7 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionBeg
   return task;
 }
 
-// A session that runs, or that nobody has settled yet: its sums say how far it is durable.
+// A running session, or one that is not settled yet: its sums show how far it is durable.
 absl::Status Verifier::plan_open_session(Task& task, const SessionRecord& session) {
   const auto walk = walk_sums(task.files, task.segments, session.first(), session.reserved_through);
   if (!walk.ok()) return walk.status();
@@ -240,7 +240,8 @@ absl::Status Verifier::verify_indexes(const Task& task) {
   return absl::OkStatus();
 }
 
-// Journals that no session names: their sessions were lost, or a start was killed before its first.
+// Finds journals that are not in `sessions`: their entries were lost, or a start was killed before
+// its first one.
 absl::Status Verifier::find_strays(const std::vector<Task>& tasks) {
   const auto journals = list_journals(disk_, journal_root_);
   if (!journals.ok()) return journals.status();

@@ -1,6 +1,6 @@
-// Verifies a whole journal root: sessions and their copy, every header, sum and stamp at or below
-// durable, the continuity of segments, the indexes, lengths and kinds of files, and whether a
-// publisher could start. Changes nothing; works beside a running publisher.
+// Verifies a whole journal root: `sessions` and its copy, every header, sum and stamp at or below
+// durable, and the continuity of segments. It also checks the indexes, the lengths and kinds of
+// files, and whether a publisher could start. Changes nothing, and may run while a publisher runs.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -18,11 +18,11 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kFindingsMax = 1000;  // listed; the rest is counted
+inline constexpr std::size_t kFindingsMax = 1000;  // in the list; more are only counted
 
 struct VerifyFinding {
   JournalDamage damage;
-  bool loses_records = false;  // false: a second copy or an index, which can be made anew
+  bool loses_records = false;  // false: a second copy or an index, which can be recreated
   std::string remedy;
 };
 
@@ -31,9 +31,9 @@ struct VerifiedJournal {
   std::uint64_t sessions = 0;
   std::uint64_t segments = 0;
   Sequence oldest = 1;        // retained
-  Sequence durable = 0;       // what was verified goes up to here
-  std::uint64_t records = 0;  // that durable and the sessions promise, from oldest on
-  std::uint64_t damaged = 0;  // of these
+  Sequence durable = 0;       // end of the verified part
+  std::uint64_t records = 0;  // from oldest on, according to durable and the sessions
+  std::uint64_t damaged = 0;  // how many of these are damaged
   std::uint64_t voids = 0;
   std::uint64_t void_records = 0;
 };
@@ -47,17 +47,17 @@ struct VerifyReport {
   bool is_clean() const { return findings.empty(); }
 };
 
-// Called now and then, with records looked at and records in all.
+// Called periodically, with the number of records checked and the total.
 using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// What verify_journal() needs to check whether a start would be refused.
+// The arguments that verify_journal() needs to check whether a start would be refused.
 struct VerifyStart {
   Id128 boot_id;
-  RingOpener open_ring;  // as for settle(); its kInUse: a publisher runs
+  RingOpener open_ring;  // as for settle(); kInUse: a publisher is running
 };
 
-// `journal_root` holds `sessions`. Errors: kNotFound, kNotPermitted, kAbiMismatch, kSystem; damage
-// is not an error but a finding.
+// `journal_root` contains `sessions`. Errors: kNotFound, kNotPermitted, kAbiMismatch, kSystem.
+// Damage is not an error but a finding.
 absl::StatusOr<VerifyReport> verify_journal(Disk& disk, const std::string& journal_root,
                                             const VerifyProgress& progress = nullptr,
                                             const VerifyStart& start = {});

@@ -10,7 +10,8 @@
 namespace lapwing {
 namespace {
 
-// Two sessions with a void between, three segments with indexes; the second one still runs.
+// Two sessions with a void between them, three segments with indexes. The second session is
+// running.
 void build(JournalFixture& journal) {
   journal.begin(11, 1);
   journal.reserve(11, 640);
@@ -68,7 +69,7 @@ TEST_CASE("All damage is listed, each with its file, place, sequences and remedy
   flip_bit(journal.file(0, "sum"), 4 * sizeof(SumEntry), 3);
   flip_bit(journal.file(1, "jnl"), 48, 3);
   flip_bit(journal.file(2, "idx"), 3,
-           0);  // its only entry is the last: on its way, for all we know
+           0);  // its only entry is the last, and may be being written
   flip_bit(journal.file(0, "idx"), 35, 0);
   flip_bit(journal.root() + "/sessions.copy", 600, 1);
   const VerifyReport report = verify(journal);
@@ -165,7 +166,7 @@ TEST_CASE("A session log that is gone beside segments is damage, with the way on
   const auto report = verify_journal(journal.disk(), journal.root());
   REQUIRE(report.ok());
   REQUIRE(report->loses_records);
-  REQUIRE(report->findings.size() == 2);  // the log, and the journal that it does not name
+  REQUIRE(report->findings.size() == 2);  // the log, and the journal that it does not list
   for (const VerifyFinding& finding : report->findings) {
     REQUIRE(finding.remedy.find("rebuilds") != std::string::npos);
   }

@@ -1,4 +1,5 @@
-// The words of a schema's text for types, units and roles: stable, since journals keep them.
+// The names of types, units and roles in a schema's text. They must not change, because journals
+// contain them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,7 +14,7 @@ namespace lapwing {
 struct TypeName {
   FieldType value;
   const char* name;
-  std::uint32_t bytes;  // 0: as many as the field says
+  std::uint32_t bytes;  // 0: the field specifies the size
 };
 inline constexpr TypeName kTypeNames[] = {
     {FieldType::kInt8, "int8", 1},       {FieldType::kInt16, "int16", 2},
@@ -46,7 +47,7 @@ inline constexpr RoleName kRoleNames[] = {
     {FieldRole::kSpare, "spare"},
 };
 
-// The entry of that value or name; nullptr: there is none.
+// Returns the entry of that value or name, or nullptr if there is none.
 template <typename Entry, std::size_t kEntries>
 constexpr const Entry* entry_of(const Entry (&entries)[kEntries], decltype(Entry::value) value) {
   for (const Entry& entry : entries) {

@@ -1,5 +1,5 @@
-// Fields of a record, read by their descriptions. Whoever calls has seen to it that the record is
-// as long as its schema says (Schema::check holds the fields within that).
+// Reads the fields of a record according to their descriptions. The caller must check that the
+// record has the length in its schema (Schema::check ensures that the fields are within it).
 //
 // Thread safety: pure functions.
 #pragma once
@@ -35,7 +35,7 @@ Value load_field(const Field& field, std::span<const std::byte> record) {
   return load_at<Value>(record, field.offset);
 }
 
-// To the first zero, or to the end.
+// Returns the text up to the first zero, or up to the end.
 inline std::string_view text_of(const Field& field, std::span<const std::byte> record) {
   const char* const text = reinterpret_cast<const char*>(record.data()) + field.offset;
   return {text, strnlen(text, field.bytes)};

@@ -1,5 +1,5 @@
-// The descriptions that a journal keeps, one for each that a session of it had:
-// journal/schemas/<hash, 16 hex digits>.json. They go with the journal, wherever it is moved.
+// The descriptions that a journal keeps, one for each that its sessions had: journal/schemas/<hash,
+// 16 hex digits>.json. They move with the journal.
 //
 // Thread safety: free functions; one writer for a journal.
 #pragma once
@@ -19,20 +19,20 @@ namespace lapwing {
 
 inline constexpr KeptFiles kKeptSchemas = {"schemas", "json", kSchemaTextBytesMax};
 
-// Durable when it returns.
-// Errors: kNoSpace, kNotPermitted, kSystem.
+// Durable when it returns. Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status keep_schema(Disk& disk, const std::string& journal_root, const Schema& schema);
 
-// Errors: kNotFound, kNotPermitted, kDamaged (not the text that the hash is of), kUnsupported (a
-// later release wrote it), kSystem.
+// Errors: kNotFound, kNotPermitted, kDamaged (the text has another hash), kUnsupported (written by
+// a later release), kSystem.
 absl::StatusOr<Schema> read_kept_schema(Disk& disk, const std::string& journal_root,
                                         std::uint64_t hash);
 
-// Of this journal's sessions the hash of the newest description that one had: a release that knows
-// of none may have gone on with it. 0: none had.
+// Returns the hash of the newest description that a session of this journal had. That may be an
+// earlier session, because a release without descriptions may have continued the journal. 0 if none
+// had one.
 std::uint64_t newest_description(const SessionLog& sessions, const Id128& journal_id);
 
-// The description in `text`, which lies at `where` and is to have that hash.
+// Parses the description in `text`, which must have that hash. `where` is its path, for messages.
 // Errors: kDamaged, kUnsupported.
 absl::StatusOr<Schema> parse_with_hash(std::string_view text, std::uint64_t hash,
                                        const std::string& where);

@@ -1,7 +1,8 @@
-// Tables of members in the order of a record, one for all versions of it. Records of DBN have no
-// padding: an offset is the sum of the sizes before it.
+// Tables of members in the order of a record, one for all of its versions. Records of DBN have no
+// padding, so an offset is the sum of the sizes before it.
 //
-// Source: the DBN documentation, schemas, and its Python package, which the test compares with.
+// Source: the schemas in the DBN documentation, and its Python package, with which the test
+// compares.
 #include "snapshot/schema/known_schemas.h"
 
 #include <algorithm>
@@ -21,11 +22,11 @@ constexpr std::uint32_t kDbnVersionMax = 3;
 struct Member {
   std::string_view name;
   FieldType type = FieldType::kBytes;
-  std::uint32_t bytes = 0;  // of a text, and of spare bytes
+  std::uint32_t bytes = 0;  // of texts and spare bytes
   FieldUnit unit = FieldUnit::kPlain;
   FieldRole role = FieldRole::kData;
   std::span<const NamedValue> values = {};
-  // The versions of DBN whose records have it.
+  // The versions of DBN whose records have this member.
   std::uint32_t first_version = 1;
   std::uint32_t last_version = kDbnVersionMax;
 };
@@ -129,7 +130,7 @@ constexpr Member kBbo[] = {
 constexpr Member kCbbo[] = {
     price("price"),         u32("size"), spare("_reserved1", 1), kSide, kFlags,
     spare("_reserved2", 1), kTsRecv,     spare("_reserved3", 8)};
-// Of each level; the level's number follows the name.
+// The members of each level. The level's number is appended to the name.
 constexpr Member kLevel[] = {price("bid_px"), price("ask_px"), u32("bid_sz"),
                              u32("ask_sz"),   u32("bid_ct"),   u32("ask_ct")};
 constexpr Member kConsolidatedLevel[] = {
@@ -269,7 +270,7 @@ constexpr Member kPair[] = {key(u64("key")), u64("value")};
 // A record consists of a head, a body and `levels` levels.
 struct Known {
   std::string_view name;
-  std::uint32_t last_version;  // the first is 1
+  std::uint32_t last_version;  // the first version is 1
   Members head;
   Members body;
   Members level = {};
@@ -308,7 +309,7 @@ constexpr Known kKnown[] = {
     of_dbn("dbn.bbo-1m", kBbo, kLevel, 1),
 };
 
-// Appends the members that records of schema.version have.
+// Appends the members that exist in schema.version.
 void append(Schema& schema, Members members, std::string_view suffix = {}) {
   for (const Member& member : members) {
     if (schema.version < member.first_version || schema.version > member.last_version) continue;

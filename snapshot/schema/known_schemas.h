@@ -13,18 +13,19 @@
 
 namespace lapwing {
 
-// "kv16", "dbn.mbo" …, in DBN's order.
+// Returns "kv16", "dbn.mbo" …, in the order of DBN.
 std::vector<std::string_view> known_schema_names();
 
-// The description of that name. Of a schema of DBN the version is DBN's, 1 to 3, and 0 the newest;
-// kv16 has version 1. nullopt: there is none.
+// Returns the description of that name, or nullopt if there is none. For a schema of DBN, the
+// version is that of DBN, 1 to 3, and 0 is the newest; kv16 has version 1.
 std::optional<Schema> known_schema(std::string_view name, std::uint32_t version = 0);
 
-// Why `description` is not that of this shipped schema; empty where it is, or where Lapwing does
-// not ship the schema. Names of values do not count: a later release may know more of them.
+// Returns why `description` is not that of this shipped schema; empty if it is, or if Lapwing does
+// not ship the schema. Names of values are not compared, because a later release may define more of
+// them.
 std::string mismatch_with_known(const Schema& description);
 
-// The newest version of it whose records have that size.
+// Returns the newest version of the schema whose records have that size.
 std::optional<Schema> known_schema_of_size(std::string_view name, std::uint32_t record_bytes);
 
 }  // namespace lapwing

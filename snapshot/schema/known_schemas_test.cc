@@ -1,5 +1,4 @@
-// The schemas that Lapwing ships. Whether those of DBN are right, tests/conformance/dbn_package
-// finds out.
+// The schemas that Lapwing ships. tests/conformance/dbn_package checks those of DBN.
 #include "snapshot/schema/known_schemas.h"
 
 #include <catch2/catch.hpp>

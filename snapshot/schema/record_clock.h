@@ -1,5 +1,5 @@
-// The times in records, by their description: what feeds are paced by, recordings are rotated by,
-// and --restamp sets.
+// The times in records, according to their description. They are used to pace feeds, to rotate
+// recordings, and by --restamp.
 //
 // Thread safety: immutable.
 #pragma once
@@ -26,7 +26,7 @@ constexpr bool is_time(std::uint64_t time_ns) {
 
 class RecordClock {
  public:
-  RecordClock() = default;  // of records that have no time
+  RecordClock() = default;  // for records without a time
   explicit RecordClock(const Schema& schema)
       : record_bytes_(schema.record_bytes),
         time_(at(schema.find(FieldRole::kTime))),
@@ -41,7 +41,7 @@ class RecordClock {
   std::uint64_t time_ns(std::span<const std::byte> record) const {
     return time_ ? time_at(record, *time_) : dbn::kUndefTimestamp;
   }
-  // What it is paced by: its time, else DBN's ts_event, else 0.
+  // The time used for pacing: the record's time, else DBN's ts_event, else 0.
   std::uint64_t pacing_time_ns(std::span<const std::byte> record) const {
     const std::uint64_t time = time_ns(record);
     if (time != dbn::kUndefTimestamp) return time;
@@ -49,8 +49,8 @@ class RecordClock {
     return event != dbn::kUndefTimestamp ? event : 0;
   }
 
-  // Whether stamp() has a field to set: the time of publishing, else the record's, if
-  // that is called ts_recv (and not, say, the time of a bar).
+  // Whether stamp() has a field to set: the time of publishing, or the record's time if it is named
+  // ts_recv (unlike, for example, the time of a bar).
   bool can_stamp() const { return stamp_.has_value(); }
   std::optional<std::uint32_t> stamp_offset() const { return stamp_; }
   void stamp(std::span<std::byte> records, std::uint64_t now_ns) const {

@@ -10,9 +10,9 @@
 namespace lapwing {
 namespace {
 
-constexpr char kPlainBytes[] = "bytes";  // a schema of which any size is right
+constexpr char kPlainBytes[] = "bytes";  // a schema that allows any record size
 
-// Why the description cannot be that of these records; empty: it can.
+// Why this cannot be the description of these records; empty: it can.
 std::string why_not(const Schema& description, const std::string& schema,
                     std::uint32_t record_bytes) {
   if (description.name != schema) {

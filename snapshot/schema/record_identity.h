@@ -1,4 +1,4 @@
-// What a bus says of its records, as far as it can be true.
+// The declaration of a bus about its records, as far as it can be true.
 //
 // Thread safety: plain values and pure functions.
 #pragma once
@@ -16,29 +16,29 @@
 namespace lapwing {
 
 struct RecordIdentity {
-  // "bytes", too, where the bus says more than its records can be: `note` then says what, and is
-  // empty otherwise. So code that interprets records by their schema's name or description
-  // stays within them.
+  // Also "bytes" if the bus declares a schema that its records cannot have. `note` then contains
+  // the contradiction; otherwise it is empty. So code that interprets records by the name or
+  // description of their schema never reads beyond them.
   std::string schema = {};
   std::string note = {};
   std::uint32_t record_bytes = 0;
-  // Of `record_bytes` and named `schema`; null: they have no description.
+  // Has `record_bytes` and the name `schema`; null: the records are not described.
   std::shared_ptr<const Schema> description = {};
-  // Why a description that there should be is missing: kDamaged, kUnsupported, kNotPermitted …
+  // Why an expected description is missing: kDamaged, kUnsupported, kNotPermitted …
   Errc undescribed = Errc::kOk;
   bool is_restamped = false;  // ts_recv is the time of publishing
 };
 
-// Records that the bus calls `schema`. `described`: what was found of their description; kNotFound
-// where the bus names none.
+// Identifies records that the bus calls `schema`. `described`: their description, or why none was
+// found; kNotFound if the bus names none.
 RecordIdentity identify_records(std::string schema, std::uint32_t record_bytes,
                                 absl::StatusOr<Schema> described);
 
-// What bus.json alone says, before anything is attached.
+// The records as bus.json alone declares them, before a session is attached.
 RecordIdentity records_of(const BusDescription& bus);
 
-// Whether a subscriber that knows `expected` reads these records rightly. Errors: kRecordSize, with
-// the first field that differs; `undescribed`.
+// Whether a subscriber that expects `expected` reads these records correctly. Errors: kRecordSize,
+// with the first field that differs; `undescribed`.
 absl::Status check_expected(const Schema& expected, const RecordIdentity& found);
 
 }  // namespace lapwing

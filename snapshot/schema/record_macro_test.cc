@@ -1,4 +1,4 @@
-// What LAPWING_RECORD makes of a struct.
+// The schemas that LAPWING_RECORD makes of structs.
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -44,7 +44,7 @@ struct Short {
 };
 LAPWING_RECORD(Short, "desk.short", 1, one, (two), (spare, kSpare));
 
-// A program's own description, of a record that the macro does not do.
+// A program's own description of a record that the macro does not support.
 struct Level {
   std::int64_t price;
   std::uint32_t size;
@@ -146,7 +146,7 @@ TEST_CASE("The checks of the static assertions see what they are for") {
   const FieldDescription one{.name = "one", .type = FieldType::kUInt64, .offset = 0, .bytes = 8};
   FieldDescription two{.name = "two", .type = FieldType::kUInt64, .offset = 8, .bytes = 8};
   CHECK(covers(std::array{one, two}, 16));
-  CHECK_FALSE(covers(std::array{one, two}, 24));  // a member at the end is not listed, or padding
+  CHECK_FALSE(covers(std::array{one, two}, 24));  // an unlisted last member, or padding
   CHECK_FALSE(covers(std::array{one, one}, 16));  // listed twice
   two.offset = 16;
   CHECK_FALSE(covers(std::array{one, two}, 24));  // a hole

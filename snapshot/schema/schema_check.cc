@@ -1,4 +1,4 @@
-// Whether a description is one.
+// Checks whether a description is valid.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -25,11 +25,11 @@ bool is_integer(FieldType type) {
 
 bool holds(const Field& field, std::int64_t value) {
   const std::uint32_t bits = 8 * field.bytes;
-  if (bits >= 64) return true;  // from 2^63 on, the value is that of the same bits, negative
+  if (bits >= 64) return true;  // values from 2^63 on are negative, with the same bits
   if (field.unit == FieldUnit::kFlags || is_unsigned(field.type)) {
     return value >= 0 && value < std::int64_t{1} << bits;
   }
-  const bool is_letter = field.type == FieldType::kChar;  // signed or not, as the compiler has it
+  const bool is_letter = field.type == FieldType::kChar;  // char may be signed or unsigned
   const std::int64_t half = std::int64_t{1} << (bits - 1);
   return value >= -half && value < (is_letter ? 2 * half : half);
 }
@@ -57,7 +57,7 @@ std::string fault_of_values(const Field& field) {
   return {};
 }
 
-// What is wrong with a field by itself; empty: nothing.
+// Returns what is wrong with a field by itself; empty if nothing is.
 std::string fault_of(const Field& field) {
   const TypeName* const type = entry_of(kTypeNames, field.type);
   if (type == nullptr) return "has a type that this release does not know";

@@ -1,4 +1,4 @@
-// Whether a program can read records by its own description of them.
+// Checks whether a program can read records with its own description of them.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -22,14 +22,14 @@ const char* name_of(FieldRole role) {
   return entry == nullptr ? "unknown" : entry->name;
 }
 
-// Name and version of `found`, and the expected version if it differs.
+// Returns the name and version of `found`, and the expected version if it differs.
 std::string versions_of(const Schema& expected, const Schema& found) {
   const std::string version = absl::StrCat(found.name, " version ", found.version);
   if (found.version == expected.version) return version;
   return absl::StrCat(version, " instead of version ", expected.version);
 }
 
-// In words: how `found` differs; empty: a program that knows `expected` reads it rightly.
+// Describes how `found` differs; empty if a program with `expected` reads it correctly.
 std::string difference(const Field& expected, const Field& found) {
   if (found.type != expected.type) {
     return absl::StrCat("is ", name_of(found.type), ", not ", name_of(expected.type));
@@ -61,7 +61,7 @@ const Field* at(const Schema& schema, const Field& place) {
   return found == schema.fields.end() ? nullptr : &*found;
 }
 
-// In one spare field, or in several that follow one another.
+// Whether the field is in one spare field, or in several adjacent ones.
 bool lies_in_spare_bytes(const Schema& schema, const Field& added) {
   std::uint64_t at = added.offset;
   const std::uint64_t end = at + added.bytes;
@@ -72,7 +72,8 @@ bool lies_in_spare_bytes(const Schema& schema, const Field& added) {
   return at >= end;
 }
 
-// A field in its place that is the same but for the name, and that nobody expects, was renamed.
+// If there is a field in its place that differs only in the name and is not expected, it was
+// renamed.
 std::string missing(const Schema& expected, const Schema& found, const Field& field) {
   const Field* const other = at(found, field);
   const bool was_renamed = other != nullptr && expected.find(other->name) == nullptr &&

@@ -1,4 +1,4 @@
-// When a program can read records by its own description of them.
+// When a program can read records with its own description of them.
 #include <catch2/catch.hpp>
 
 #include "lapwing/schema.h"
@@ -107,14 +107,14 @@ TEST_CASE("A field more is a later version, and lies in spare bytes") {
   CHECK(mismatch(signal(), found) ==
         "desk.signal version 2 instead of version 1: field weight is a key that version 1 does not "
         "have");
-  Schema spares = signal();  // several that follow one another
+  Schema spares = signal();  // several adjacent ones
   spares.fields[4].bytes = 2;
   spares.fields.push_back({"more", FieldType::kBytes, 26, 6, FieldUnit::kPlain, FieldRole::kSpare});
   CHECK(mismatch(spares, later_signal()).empty());
   spares.fields[5].offset = 27;
   spares.fields[5].bytes = 5;
   CHECK_FALSE(mismatch(spares, later_signal()).empty());
-  found = signal();  // the spare bytes' name is used
+  found = signal();  // the name of the spare bytes is used
   found.version = 2;
   found.fields[4] = {"spare", FieldType::kUInt64, 24, 8};
   CHECK(mismatch(signal(), found).empty());

@@ -1,4 +1,4 @@
-// A description as text, and back.
+// Converts a description to text, and back.
 #include <xxhash.h>
 
 #include <nlohmann/json.hpp>
@@ -41,14 +41,14 @@ absl::Status unreadable(absl::string_view what) {
   return make_error(Errc::kInvalidArgument, absl::StrCat("the text of a schema: ", what));
 }
 
-// Only a text and bytes say how long they are.
+// Only texts and bytes specify their length.
 bool take_bytes(const json& object, const TypeName& type, std::uint32_t& out) {
   if (type.bytes == 0) return take(object, "bytes", out);
   out = type.bytes;
   return !object.contains("bytes");
 }
 
-// Sets `out` where the member is there; false: it is there and is not one of `entries`.
+// Sets `out` if the member exists. Returns false if its value is not in `entries`.
 template <typename Entries, typename Value>
 bool take_word(const json& object, const char* key, const Entries& entries, Value& out) {
   if (!object.contains(key)) return true;
@@ -107,7 +107,7 @@ std::string Schema::text() const {
   object["record_bytes"] = record_bytes;
   ordered_json& list = object["fields"] = ordered_json::array();
   for (const Field& field : fields) list.push_back(json_of(field));
-  // A name that is not ASCII is refused by check(), and must not throw here.
+  // check() refuses a name that is not ASCII, so it must not throw here.
   return object.dump(-1, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// Counts what the whole program allocates: no other test runs meanwhile.
+// Counts the allocations of the whole program, so no other test may run at the same time.
 #include <catch2/catch.hpp>
 #include <random>
 #include <vector>
@@ -9,10 +9,10 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kOrders = 3000;  // rest at a time
+constexpr std::size_t kOrders = 3000;  // resting at a time
 constexpr std::int64_t kPrices = 400;
 
-// Adds, changes and cancels around a number of orders, with a clear now and then.
+// Adds, changes and cancels around a number of orders, with an occasional clear.
 class Flow {
  public:
   explicit Flow(OrderBooks& books) : books_(books) { ids_.reserve(2 * kOrders); }

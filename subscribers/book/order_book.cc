@@ -170,8 +170,8 @@ void OrderBook::drop_level(std::uint32_t index) {
   free_level_ = index;
 }
 
-// Orders come out of order only where a state is loaded, in the order of their ids; then it is
-// cheaper to sort a queue once than to find each order's place in it.
+// Orders arrive out of order only while a state is loaded, which is sorted by order id. Then one
+// sort of a queue is cheaper than a search for each order's place.
 void OrderBook::sort_queue(const Level& level) const {
   std::vector<std::uint32_t> queue;
   for (std::uint32_t at = level.first; at != kNone; at = links_[at].next) queue.push_back(at);

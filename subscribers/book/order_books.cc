@@ -15,7 +15,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kBookIdBytes = offsetof(OrderKey, kind);
 
-// A key with its integers in the machine's order.
+// A key with its integers in the machine's byte order.
 struct ParsedKey {
   std::uint64_t book_id;
   OrderEntryKind kind;
@@ -27,7 +27,7 @@ std::uint64_t book_id(Bytes key) {
          read_big_endian<std::uint32_t>(key.data() + offsetof(OrderKey, instrument_id));
 }
 
-// Not across the middle of the key, where the fold has written it in two words.
+// No load crosses the middle of the key, because the fold has written the key as two words.
 ParsedKey parse(Bytes key) {
   const auto head = read_big_endian<std::uint64_t>(key.data());
   const std::uint64_t tail = std::uint64_t{read_big_endian<std::uint32_t>(key.data() + 8)} << 24 |
@@ -36,7 +36,7 @@ ParsedKey parse(Bytes key) {
   return {head >> 16, OrderEntryKind{static_cast<std::uint8_t>(head >> 8)}, head << 56 | tail};
 }
 
-// A top's key holds its side where an order's has its id.
+// The key of a top contains its side where the key of an order contains the order id.
 std::size_t top_index(std::uint64_t key_order_id) {
   return key_order_id == static_cast<std::uint64_t>(dbn::Side::kBid) ? 1 : 0;
 }
@@ -92,7 +92,7 @@ void OrderBooks::take(const Event& event) {
       if (is_filtered_ && event.on_gap == OnGap::kSkip) lose(event.gap);
       return;
     case EventKind::kSnapshotComplete:
-      if (!loading_) clear();  // of a state without an entry
+      if (!loading_) clear();  // if the state had no entry
       loading_ = false;
       sequence_ = event.sequence;
       return;
@@ -107,7 +107,7 @@ void OrderBooks::take(const Event& event) {
   }
 }
 
-// Without a filter the sequence of the first record shows what is missing of its journal.
+// Without a filter, a jump in the sequences shows which records of a journal are missing.
 void OrderBooks::lose_before(Sequence first, bool follows_journal) {
   if (first <= 1 && follows_journal) lose(kMissingBeginning);
   if (is_filtered_ && first > 1) lose({1, first - 1, first, GapCause::kPruned, false});
@@ -243,7 +243,7 @@ void OrderBooks::put(Bytes key, Bytes bytes) {
   if (key.size() != sizeof(OrderKey) || bytes.size() != sizeof(OrderEntry)) return;
   const ParsedKey parsed = parse(key);
   const OrderEntry entry =
-      as_entry(bytes);  // a copy: it may be one of ours, which is about to move
+      as_entry(bytes);  // a copy, because `bytes` may be one of our entries, which is about to move
   if (parsed.kind == OrderEntryKind::kLoss) return set_loss(entry);
   OrderBook& book = make_book(parsed.book_id);
   if (parsed.kind == OrderEntryKind::kBook) return set_state(book, entry);

@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kDigestEvery = 16;  // operations; it is checked at the end, too
+constexpr std::uint64_t kDigestEvery = 16;  // operations; also checked at the end
 
 std::uint64_t operations() {
   return count_from("LAPWING_BOOK_OPERATIONS", 100'000);
@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_of(const dbn::MboMsg& record) {
   return std::as_bytes(std::span(&record, 1));
 }
 
-// Few of everything, so that everything meets everything.
+// Uses few different values, so that all combinations occur.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -71,7 +71,7 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-// A key of any kind, and an entry that fits it. Places are as they come, and some are equal.
+// A key of any kind, and an entry that fits it. Places are random, and some are equal.
 struct RandomEntry {
   OrderKey key;
   OrderEntry entry;
@@ -88,7 +88,7 @@ RandomEntry random_entry(Dice& dice) {
     out.key = book_key(msg.hd.publisher_id, msg.hd.instrument_id);
   } else if (kind <= 3) {
     if (msg.side == dbn::Side::kNone) msg.side = dbn::Side::kBid;
-    msg.order_id = 1;  // of no order: so no two entries of a level have the same place and id
+    msg.order_id = 1;  // not of an order, so no two entries of a level have the same place and id
     msg.action = dbn::Action::kAdd;
     msg.flags |= dbn::kFlagTop;
     out.key = top_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.side);
@@ -125,7 +125,8 @@ TEST_CASE("as a state the books hold what a map holds, and their levels follow")
       naive.put(bytes, bytes_of(entry));
     }
     check_found(books, naive, key);
-    // Half the time not after each, so that queues get out of order before they are read.
+    // Half of the time not after each operation, so that queues get out of order before they are
+    // read.
     if (i / 1024 % 2 == 0 || dice.one_in(10)) check_same(books, naive);
     if (i % kDigestEvery == 0) REQUIRE(books.digest() == naive.digest());
   }
@@ -160,7 +161,7 @@ TEST_CASE("random records give the levels of the entries that the fold gives a m
   REQUIRE(books.digest() == naive.digest());
 }
 
-// A book that is fed by hand: instrument 7 of publisher 1.
+// A book that the test feeds: instrument 7 of publisher 1.
 class ByHand {
  public:
   dbn::MboMsg record(dbn::Action action, dbn::Side side, std::uint64_t id, std::int64_t price,
@@ -289,7 +290,7 @@ TEST_CASE_METHOD(ByHand, "of chosen instruments a jump is no loss, and what the 
   CHECK_FALSE(book().stale());
   const Gap gap{13, 20, 21, GapCause::kLapped, true};
   Event event{.kind = EventKind::kGap, .sequence = 13, .gap = gap, .is_filtered = true};
-  books.take(event);  // and is filled
+  books.take(event);  // the gap is filled
   CHECK_FALSE(book().stale());
   event.on_gap = OnGap::kSkip;
   books.take(event);
@@ -298,7 +299,7 @@ TEST_CASE_METHOD(ByHand, "of chosen instruments a jump is no loss, and what the 
   books.take(Event{.kind = EventKind::kReset, .sequence = 5, .is_filtered = true});
   add(7, dbn::Side::kBid, 1, 100, 5);
   CHECK(book().lost_through() == 4);
-  // A session that is not the first, and one whose events are those of all records.
+  // A session that is not the first, and one without a filter.
   books.take(Event{.kind = EventKind::kSession, .sequence = 8, .is_filtered = true});
   CHECK(book().lost_through() == 4);
   books.take(Event{.kind = EventKind::kSession, .sequence = 9});
@@ -349,7 +350,7 @@ TEST_CASE_METHOD(ByHand, "a book is found by its instrument's symbol") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   CHECK(books.find_book(symbols, "ESH4") == &book());
   CHECK(books.find_book(symbols, "NQH4") == nullptr);
-  // The symbol goes to another instrument, whose book is newer.
+  // The symbol is reassigned to another instrument, whose book is newer.
   symbols.add({"ESH4", 3, 19700101, 19700102});
   dbn::MboMsg other = record(dbn::Action::kAdd, dbn::Side::kBid, 2, 100, 5);
   other.hd.instrument_id = 3;
@@ -419,7 +420,7 @@ TEST_CASE("What is no record of dbn.mbo and no entry of the fold is refused, and
   const std::uint64_t before = hand.books.digest();
   const dbn::MboMsg record = hand.record(dbn::Action::kAdd, dbn::Side::kBid, 2, 100, 5);
   for (const std::size_t size : {std::size_t{0}, std::size_t{48}, sizeof record - 1}) {
-    const std::vector<std::byte> trade(size);  // of its own, so that a sanitizer knows its end
+    const std::vector<std::byte> trade(size);  // separate, so that a sanitizer detects its end
     CHECK_FALSE(hand.books.take(Item{.kind = ItemKind::kRecord, .sequence = 2, .record = trade}));
     CHECK_FALSE(hand.books.apply(2, trade));
     CHECK_FALSE(hand.books.take(Item{.kind = ItemKind::kState, .record = trade}));

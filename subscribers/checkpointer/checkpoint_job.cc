@@ -18,7 +18,7 @@ namespace {
 
 absl::Status write(const CheckpointTask& task, const StateSnapshot& snapshot,
                    const StickyFlag& stop, CheckpointResult& result) {
-  // Whoever has the checkpoint may prune: the store must not fall behind it.
+  // A checkpoint allows the journal to be pruned, so the store must be at least as durable.
   if (absl::Status synced = snapshot.sync(); !synced.ok()) return synced;
   const StoredPosition& at = snapshot.position().at;
   absl::StatusOr<CheckpointWriter> writer = CheckpointWriter::create(
@@ -73,8 +73,8 @@ CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot
   result.retained = kept.status();
   if (!task.prune_journal || !kept.ok() || kept->oldest == kNoSequence) return result;
   result.is_prune_asked = true;
-  // The store, too, is to find the records after it. It can be behind a checkpoint if what RocksDB
-  // last wrote was damaged.
+  // The store must also find the records after its own position. It can be behind a checkpoint if
+  // the last writes of RocksDB were damaged.
   const Sequence needed_after = std::min(kept->oldest, at.sequence);
   const absl::StatusOr<Sequence> pruned = prune(task, at.journal_id, needed_after + 1);
   if (pruned.ok()) {

@@ -1,11 +1,11 @@
-// What follows on a commit that a checkpoint is made of: write it, remove old ones, and ask the
-// publisher to drop what no checkpoint needs of the journal. In a thread of its own, since a
+// Makes a checkpoint of a commit: writes it, removes old checkpoints, and asks the publisher to
+// prune the part of the journal that no checkpoint needs. Runs in its own thread, because a
 // checkpoint of a large state takes far longer than a batch.
 //
 // Thread safety: CheckpointJob belongs to one thread; disk and fold are used by both.
-// Ownership: the job owns its snapshot; destroying it gives the checkpoint up and waits for the
+// Ownership: the job owns its snapshot. Its destructor abandons the checkpoint and waits for the
 // thread.
-// Errors: in the result, one for each of the three; none is final.
+// Errors: in the result, one for each of the three steps; none is final.
 #pragma once
 
 #include <cstdint>
@@ -32,27 +32,27 @@ inline constexpr std::uint64_t kPruneTimeoutNs = 5'000'000'000;
 struct CheckpointTask {
   Disk* disk = nullptr;
   std::string bus;             // its directory
-  std::string directory;       // of the fold's checkpoints
-  const Fold* fold = nullptr;  // which both threads use
+  std::string directory;       // that of the fold's checkpoints
+  const Fold* fold = nullptr;  // used by both threads
   std::uint64_t keep = 1;
   bool prune_journal = false;
   ThreadPlacement threads = {};
 };
 
 struct CheckpointResult : WrittenCheckpoint {
-  absl::Status written;  // kClosed: it was given up
+  absl::Status written;  // kClosed: it was abandoned
   absl::Status retained;
   bool is_prune_asked = false;
   absl::Status pruned;
 };
 
-// All of it, here and now. Gives the writing up soon after `stop` is set.
+// Runs all three steps in the calling thread. Abandons the checkpoint soon after `stop` is set.
 CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot& snapshot,
                                  const StickyFlag& stop);
 
 class CheckpointJob {
  public:
-  // Errors: kLimit, if there is no thread to be had; those of place_this_thread.
+  // Errors: kLimit: no thread can be created; those of place_this_thread.
   static absl::StatusOr<std::unique_ptr<CheckpointJob>> start(CheckpointTask task,
                                                               StateSnapshot snapshot);
   ~CheckpointJob();

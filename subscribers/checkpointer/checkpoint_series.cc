@@ -86,7 +86,7 @@ void CheckpointSeries::end(bool is_closed) {
   const CheckpointResult result = job_->finish();
   job_.reset();
   take_result(result, is_closed);
-  if (!result.written.ok()) return;  // it is due as before
+  if (!result.written.ok()) return;  // it is still due
   newest_ns_ = job_began_ns_;
   records_since_ -= job_records_;
 }
@@ -98,7 +98,7 @@ void CheckpointSeries::take_result(const CheckpointResult& result, bool is_close
   newest_ = result.as_of;
   ++counters_.checkpoints;
   counters_.last = result;
-  // A bus that was closed meanwhile had no publisher to prune.
+  // If the bus was closed meanwhile, there was no publisher to prune the journal.
   if (result.is_prune_asked && !is_closed) prune_trouble_.note(result.pruned);
 }
 

@@ -1,5 +1,5 @@
 // The checkpoints of a fold: when the next one is due, the thread that writes it, and its result. A
-// failure is logged once, and the checkpoint is tried again.
+// failure is logged once, and the checkpoint is retried.
 //
 // Thread safety: one thread. Owns the disk and, while a checkpoint is written, a thread.
 #pragma once
@@ -25,27 +25,31 @@ namespace lapwing {
 
 class CheckpointSeries {
  public:
-  // `options` and `counters` outlive it.
+  // `options` and `counters` must outlive it.
   CheckpointSeries(const CheckpointerSetUp& options, std::unique_ptr<Disk> disk,
                    std::string directory, CheckpointerCounters& counters);
 
   const std::string& directory() const { return directory_; }
   // The newest checkpoint of that journal. Errors: kNotFound; those of choose_checkpoint().
   absl::StatusOr<LoadedCheckpoint> newest(const Id128& journal_id) const;
-  // Removes checkpoints beyond `keep`; `committed` is the position of the store. Time counts from now.
+  // Removes the oldest checkpoints in excess of `keep`. `committed` is the position of the store.
+  // The next checkpoint is due one interval from now.
   absl::Status begin(const std::optional<StorePosition>& committed);
 
   void count_folded(std::uint64_t records) { records_since_ += records; }
-  // By time or records, whether or not there is something to write.
+  // Whether a checkpoint is due by time or by number of records, even if there is nothing new to
+  // write.
   bool is_due(std::uint64_t now_ns) const;
   void start_if_new(const StateStore& store);
   void end_if_done();
   // Abandons the checkpoint that is being written.
   void give_up();
-  // Another history: removes all of them. Their sequences may be above all that will come.
+  // Another history has begun: removes all checkpoints, because their sequences may be above all
+  // future ones.
   void remove_all();
-  // Waits for what is being written, and writes what is newer. `is_closed`: the session was closed,
-  // so there is no publisher to prune the journal. Errors: of the writing.
+  // Waits for the checkpoint that is being written, and writes a newer one if there are newer
+  // records. `is_closed`: the session was closed, so there is no publisher to prune the journal.
+  // Errors: those of writing the last one.
   absl::Status finish(const StateStore& store, bool is_closed);
 
  private:
@@ -60,12 +64,12 @@ class CheckpointSeries {
   const std::string directory_;
   CheckpointerCounters& counters_;
   Sequence newest_ = kNoSequence;  // as-of of the newest checkpoint
-  std::uint64_t newest_ns_ = 0;    // when it was begun
+  std::uint64_t newest_ns_ = 0;    // when it was started
   std::uint64_t records_since_ = 0;
   std::unique_ptr<CheckpointJob> job_;
-  Sequence job_as_of_ = kNoSequence;  // what it writes
-  std::uint64_t job_began_ns_ = 0;    // then …
-  std::uint64_t job_records_ = 0;     // … records_since_ was this
+  Sequence job_as_of_ = kNoSequence;  // the sequence of the checkpoint that it writes
+  std::uint64_t job_began_ns_ = 0;    // when it was started …
+  std::uint64_t job_records_ = 0;     // … and records_since_ at that time
   Trouble trouble_;
   Trouble prune_trouble_;
 };

@@ -26,15 +26,16 @@
 namespace lapwing {
 namespace {
 
-// The records of the bus decide which fold a name means.
+// The records of the bus determine which fold a name selects.
 absl::StatusOr<std::shared_ptr<const Fold>> named_fold(const CheckpointerOptions& options) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return bus.status();
   return choose_fold(nullptr, options.fold, records_of(*bus));
 }
 
-// The group that may read the bus, and so its checkpoints; nullopt: none. Fails if the bus belongs to
-// another user: the owner could neither read nor replace what anyone else makes there, root too.
+// The group that may read the bus, and so its checkpoints; nullopt if there is none. Fails if the
+// bus belongs to another user, even for root: the owner could neither read nor replace files that
+// another user creates there.
 absl::StatusOr<std::optional<unsigned>> group_of_own_bus(const std::string& bus) {
   struct stat info{};
   if (::stat(bus.c_str(), &info) != 0) {
@@ -124,8 +125,8 @@ absl::Status Checkpointer::State::start() {
   return absl::OkStatus();
 }
 
-// An empty store need not begin with the journal: the newest checkpoint of that journal is a state.
-// The subscriber finds out whether its history is still that of the bus.
+// An empty store starts from the newest checkpoint of the journal, if there is one, not from the
+// first record. The subscriber then detects whether that history is still the one of the bus.
 absl::Status Checkpointer::State::load_checkpoint() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return absl::OkStatus();
@@ -147,7 +148,7 @@ absl::Status Checkpointer::State::load_checkpoint() {
   return store->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true});
 }
 
-// Keeping.
+// Keeping the state.
 
 absl::Status Checkpointer::State::commit_if_due() {
   const std::uint64_t now = monotonic_ns();
@@ -161,7 +162,7 @@ absl::Status Checkpointer::State::commit_if_due() {
   return absl::OkStatus();
 }
 
-// Commits what is folded. A failure that may pass is logged, and leaves store_trouble.
+// Commits the folded records. A failure that may pass is logged and noted in store_trouble.
 absl::Status Checkpointer::State::commit() {
   options.step("before-batch");
   const absl::Status done = store->commit(StorePosition{folded, settled});
@@ -173,8 +174,8 @@ absl::Status Checkpointer::State::commit() {
   return absl::OkStatus();
 }
 
-// RocksDB may hold anything after a failed write, but its files hold a whole commit. Records that
-// were folded since are folded again.
+// After a failed write, RocksDB may hold anything in memory, but its files hold a whole commit.
+// Records that were folded since that commit are folded again.
 absl::Status Checkpointer::State::reopen_store() {
   checkpoints.give_up();
   subscriber = absl::UnknownError("not open");

@@ -1,4 +1,5 @@
-// How the checkpointer follows the bus: what it reads, what of that it folds, what events mean.
+// How the checkpointer follows the bus: what it reads, which records it folds, and how it handles
+// events.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -14,12 +15,12 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kDurablePauseNs = 1'000'000;  // for the bus to sync
-constexpr std::size_t kFoldRecords = 1024;            // whose keys are read at once
+constexpr std::size_t kFoldRecords = 1024;            // records whose keys are read at once
 
 }  // namespace
 
-// Starts at the store's position, or at the oldest record of the newest journal, because a state
-// belongs to one journal. Forgets what was read and not folded.
+// Starts at the store's position, or else at the oldest record of the newest journal, because a
+// state belongs to one journal. Discards records that were read but not folded.
 void Checkpointer::State::reopen_subscriber() {
   SubscriberOptions following = options.subscriber;
   following.start = Start::oldest();
@@ -42,7 +43,7 @@ void Checkpointer::State::reopen_subscriber() {
   subscriber = SubscriberAccess::open(std::move(following), interrupt);
 }
 
-// Until then, or until an interrupt, which stays for the next turn of the run.
+// Waits until then, or until an interrupt, which stays raised for the next iteration of the run.
 void Checkpointer::State::rest(std::uint64_t until_ns) const {
   const std::uint32_t bell = interrupt.bell();
   const std::uint64_t now = monotonic_ns();
@@ -74,14 +75,14 @@ absl::Status Checkpointer::State::read(std::uint64_t deadline_ns) {
       return interrupted_run();
     case Errc::kTooSmall:
       return check_records();
-    default:  // the end
+    default:  // the subscriber has ended
       fold_ready(false);
       return subscriber->status();
   }
 }
 
-// They stand where pending has room, and belong to it only if they are what the fold is of. They
-// are of one session, and so is all that is pending: an event stands between two sessions.
+// The records are already in the free memory of `pending`. They are added only if the fold is for
+// such records. All pending records are of one session, because an event separates two sessions.
 absl::Status Checkpointer::State::take_records(const Batch& batch) {
   if (absl::Status fits = check_records(); !fits.ok() || discarding) return fits;
   pending.added(batch.count, batch.first);
@@ -102,7 +103,7 @@ absl::Status Checkpointer::State::check_records() const {
                    shape.schema, ", ", shape.record_bytes, " bytes; choose a fold of that schema"));
 }
 
-// Notices that durable does not move although the buffer is full of what waits for it.
+// Detects that durable does not advance although the buffer is full of records that wait for it.
 void Checkpointer::State::watch_durable() {
   const Sequence durable = subscriber->durable();
   const std::uint64_t now = monotonic_ns();
@@ -118,7 +119,7 @@ void Checkpointer::State::watch_durable() {
                 {{"durable", durable}}));
 }
 
-// What was not kept is to be had again: from the last commit on, as after a restart.
+// Records that were not kept are read again, from the last commit on, as after a restart.
 absl::Status Checkpointer::State::catch_up_with_discarded() {
   fold_ready(false);
   if (may_commit() && settled) {
@@ -129,8 +130,8 @@ absl::Status Checkpointer::State::catch_up_with_discarded() {
   return absl::OkStatus();
 }
 
-// Folds what is durable, up to the last record that settles. With `all`, or where the buffer is
-// full of one event, also what does not settle.
+// Folds durable records, up to the last one that settles. With `all`, or if one event fills the
+// buffer, it also folds the durable records after it.
 void Checkpointer::State::fold_ready(bool all) {
   const std::size_t durable = pending.count_through(subscriber->durable());
   std::size_t settles_at = durable;
@@ -143,7 +144,7 @@ void Checkpointer::State::fold_ready(bool all) {
 // `settles`: the state may be shown after the last of them.
 void Checkpointer::State::fold_records(std::size_t records, bool settles) {
   if (records == 0) return;
-  // The beginning of what is kept, where nothing was lost on the way.
+  // Records before the oldest one that is kept. Does nothing if none is missing.
   lose_through(pending.first() - 1, GapCause::kPruned);
   const std::size_t key_bytes = fold().shape().key_bytes;
   key_room.resize(kFoldRecords * key_bytes);
@@ -167,7 +168,7 @@ void Checkpointer::State::fold_records(std::size_t records, bool settles) {
   checkpoints.count_folded(records);
 }
 
-// Nothing can give what there was from next to `last`.
+// No source has the records from `next` to `last`.
 void Checkpointer::State::lose_through(Sequence last, GapCause cause) {
   if (last < next) return;
   const Gap gap{next, last, last + 1, cause, false};
@@ -185,7 +186,7 @@ absl::Status Checkpointer::State::take_event(const Event& event) {
         break;
       }
       if (discarding) return catch_up_with_discarded();
-      fold_ready(true);  // the next session begins behind what is durable of the last
+      fold_ready(true);  // the next session begins after the last durable record of this one
       discarding = !pending.is_empty();
       break;
     case EventKind::kLost:
@@ -208,18 +209,18 @@ absl::Status Checkpointer::State::take_event(const Event& event) {
 absl::Status Checkpointer::State::take_loss(const Gap& gap) {
   if (discarding) return catch_up_with_discarded();
   fold_ready(true);
-  // What a cut took waits here and was never durable: the void has it. (Its gap may begin behind
-  // it, or be empty.)
+  // Records that a cut removed are pending here and were never durable; the void covers them. (Its
+  // gap may begin after them, or be empty.)
   if (gap.cause == GapCause::kVoid) pending.clear();
   if (pending.is_empty()) {
     lose_through(gap.last, gap.cause);
   } else {
-    discarding = true;  // a loss among what is not durable: it is met again once that is settled
+    discarding = true;  // it follows records that are not durable: all is read again later
   }
   return absl::OkStatus();
 }
 
-// Another history: nothing of what is kept is of it.
+// Another history has begun, and none of the kept state belongs to it.
 absl::Status Checkpointer::State::take_reset(bool follows_journal) {
   checkpoints.give_up();
   pending.clear();

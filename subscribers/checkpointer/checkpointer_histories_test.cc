@@ -1,6 +1,6 @@
 // Random histories: publishers that close, are killed and recovered, or lose power; journals that
-// are behind; checkpointers that end well or not at all. What is kept in the end is what the fold
-// makes of all that is durable, each record once.
+// are behind; checkpointers that end well or not at all. The final state must be the fold of all
+// durable records, each folded once.
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
@@ -72,7 +72,7 @@ class RandomHistory {
     is_dead_ = below(3) > 0;
     is_dead_ ? bus_.kill() : bus_.close();
   }
-  // The next publisher settles what the last one left.
+  // The next publisher settles the end of the last session.
   void start() {
     is_published_ = true;
     if (is_dead_ && below(2) == 0) {
@@ -86,7 +86,7 @@ class RandomHistory {
     }
     is_dead_ = false;
     bus_.start();
-    // Two voids in a row are two losses, or one for who begins behind them.
+    // Two voids in a row are two losses, or one for a checkpointer that begins after them.
     bus_.publish(1 + below(50));
     bus_.archive(bus_.head());
   }

@@ -1,5 +1,5 @@
-// Opens a checkpointer with seams for tests: limits, the disk under the checkpoints, and a call before
-// each named step.
+// Opens a checkpointer with hooks for tests: limits, the disk under the checkpoints, and a call
+// before each named step.
 //
 // Thread safety: as Checkpointer::open().
 #pragma once
@@ -17,7 +17,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kDurableStallNs =
-    2'000'000'000;  // after which the bus does not sync
+    2'000'000'000;  // after this time without progress, the bus is not syncing
 
 struct CheckpointerSetUp : CheckpointerOptions {
   std::size_t pending_bytes_max = kPendingBytesMax;
@@ -30,10 +30,10 @@ struct CheckpointerSetUp : CheckpointerOptions {
   }
 };
 
-// As Checkpointer::open(), with a fold that is given. The bus directory must exist; the bus need not.
-// Errors: kInvalidArgument, those of check_placement(); kNotPermitted (the bus directory is another
-// user's, or others may write to that of the checkpoints); those of StateStore::open() and of
-// make_checkpoint_directory().
+// Like Checkpointer::open(), but with a given fold. The bus directory must exist; the bus need not.
+// Errors: kInvalidArgument, those of check_placement(); kNotPermitted (the bus directory belongs to
+// another user, or other users may write to that of the checkpoints); those of StateStore::open()
+// and of make_checkpoint_directory().
 absl::StatusOr<Checkpointer> start_checkpointer(CheckpointerSetUp set_up);
 
 }  // namespace lapwing

@@ -1,25 +1,25 @@
-// How a checkpointer (lapwing/checkpointer.h) keeps a fold's state of a bus in a store, and writes it
-// to checkpoint files. docs/explanation/state.md is its specification.
+// How a checkpointer (lapwing/checkpointer.h) keeps a fold's state of a bus in a store, and writes
+// it to checkpoint files. Specification: docs/explanation/state.md.
 //
-//   read     records come into a buffer (pending_records.h)               durable or not
+//   read     records are read into a buffer (pending_records.h)           durable or not
 //   fold     from there into the store's memory                           durable, up to where the
 //                                                                         fold settles
-//   commit   a batch, with its position, now and then                     as of the last one folded
+//   commit   a batch, with its position, at intervals                     as of the last one folded
 //   write    a checkpoint of a commit, in a thread (checkpoint_series.h)
 //
-// Nothing is folded that a power cut could take back. Neither store nor checkpoint ever holds such
-// a record, and a void only drops records that were waiting. If a fold does not settle for a whole
-// buffer, the buffer is folded all the same. The store then continues exactly there, and no
-// checkpoint is made of it.
+// No record is folded that a power cut could remove. So neither the store nor a checkpoint ever
+// holds such a record, and a void only drops records that were waiting. If a fold does not settle
+// for a whole buffer, the buffer is folded nevertheless. The store then continues exactly there,
+// and no checkpoint is made of it.
 //
-// If `durable` does not move while the buffer is full, the publisher has died or its journal has
+// If `durable` does not advance while the buffer is full, the publisher has died or its journal has
 // failed. The bus is then followed for its events only, and its records are read again afterwards.
-// The subscriber is opened anew from the store's position, as after a failure of the store.
+// For that, the subscriber is reopened at the store's position, as after a failure of the store.
 //
 // Thread safety: one thread; `interrupt` at any time. Owns the store, the subscriber, and the
-// checkpoints. Memory: that of the store, the buffer, and of one checkpoint's writer.
-// Errors: a failure that may pass (a full disk, a publisher that does not prune) is logged once, and
-// tried again. Any other ends the run.
+// checkpoints. Memory: that of the store, of the buffer, and of one checkpoint writer.
+// Errors: a failure that may pass (a full disk, a publisher that does not prune) is logged once,
+// and the operation is retried. Any other failure ends the run.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ namespace lapwing {
 struct Checkpointer::State {
   State(CheckpointerSetUp set_up, std::unique_ptr<Disk> disk, std::string directory);
 
-  // Keeping: checkpointer.cc.
+  // Keeping the state: checkpointer.cc.
   absl::Status start();
   absl::Status load_checkpoint();
   absl::Status commit_if_due();
@@ -55,7 +55,7 @@ struct Checkpointer::State {
   absl::Status reopen_store();
   absl::Status not_finished() const;
 
-  // Following: checkpointer_follow.cc.
+  // Following the bus: checkpointer_follow.cc.
   absl::Status read(std::uint64_t deadline_ns);
   absl::Status take_records(const Batch& batch);
   absl::Status take_event(const Event& event);
@@ -77,7 +77,8 @@ struct Checkpointer::State {
   Sequence committed_through() const {
     return committed() ? committed()->at.sequence : kNoSequence;
   }
-  // Something new, and as of a record: a loss is of the batch that ends with the record after it.
+  // Whether there are new records, and the last sequence is a record: a loss belongs to the batch
+  // that ends with the record after it.
   bool may_commit() const {
     return folded.sequence == folded_through() && folded.sequence != committed_through();
   }
@@ -90,24 +91,24 @@ struct Checkpointer::State {
   absl::StatusOr<Subscriber> subscriber = absl::UnknownError("not open");
 
   PendingRecords pending;
-  StoredPosition pending_of;  // their journal and session
+  StoredPosition pending_of;  // journal and session of the pending records
   StoredPosition folded;      // the last record that was folded
-  Sequence next = 1;          // to be folded
-  bool settled = false;       // what is folded since the last commit may be shown
-  bool closed = false;        // the session, and all of it that is durable is folded
-  bool discarding = false;    // records are not kept: they are read again
+  Sequence next = 1;          // the next sequence to fold
+  bool settled = false;       // the state that was folded since the last commit may be shown
+  bool closed = false;        // the session was closed, and all of its durable records are folded
+  bool discarding = false;    // records are not kept; they are read again later
   std::uint64_t durable_moved_ns = 0;
   Sequence durable_seen = 0;
-  std::vector<std::byte> key_room;  // of a prefetch
+  std::vector<std::byte> key_room;  // for prefetch()
 
   std::uint64_t committed_ns = 0;
   Trouble store_trouble;
   const ForkWatch fork{"checkpointer"};
 };
 
-// Whether a failure may end by itself, or by an operator's action.
+// Whether the cause of a failure may end by itself, or by an operator's action.
 bool may_pass(const absl::Status& status);
-// The answer of an interrupted run.
+// The result of an interrupted run.
 absl::Status interrupted_run();
 
 }  // namespace lapwing

@@ -1,5 +1,5 @@
-// The checkpointer on a bus whose every step is the test's: what it keeps is what the fold makes of
-// the same history in memory.
+// The checkpointer on a bus that the test drives step by step. Its state must be that of the fold
+// on the same history in memory.
 #include "lapwing/checkpointer.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// As the files hold it; no checkpointer runs.
+// The position in the files, while no checkpointer runs.
 StorePosition position_in_store(const TestBus& bus) {
   const auto store = StateStore::open(tally_directory(bus) + "/state", TallyFold().shape());
   REQUIRE(store.ok());
@@ -76,7 +76,7 @@ TEST_CASE("What a cut took is dropped, and the void is lost to the fold") {
   Reference reference = reference_of(bus);
   Following following(bus, options_for(bus));
   REQUIRE(following.until_folded(280));
-  bus.publish(100);  // which the checkpointer reads
+  bus.publish(100);  // the checkpointer reads these
   following.until_quiet();
   bus.kill();
   following.until_quiet();
@@ -222,7 +222,7 @@ TEST_CASE("A bus whose durable stands still is followed on, and read again once 
   bus.flush = FlushManner::kIgnore;
   bus.publish(500);
   bus.archive_unsynced(800);
-  following.until_quiet();  // it reads on and keeps no more than it has room for
+  following.until_quiet();  // it continues to read, and keeps only what fits
   CHECK(following.checkpointer->folded_through() <= 300);
   SECTION("after a sync") {
     bus.flush = FlushManner::kAnswer;

@@ -1,5 +1,5 @@
-// What a checkpointer makes of full disks, of a bus that stands still, and of directories that are
-// not its own.
+// The checkpointer on full disks, on a bus that does not progress, and in directories that are not
+// its own.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,9 +21,9 @@ namespace {
 
 using Catch::Contains;
 
-constexpr uid_t kStranger = 61231;  // no such user is known to the system
+constexpr uid_t kStranger = 61231;  // not a user of the system
 
-// Fails every write while it is told to.
+// Fails every write while `full` is set.
 class FullDisk final : public PosixDisk {
  public:
   explicit FullDisk(const bool& full) : full_(full) {}
@@ -37,7 +37,7 @@ class FullDisk final : public PosixDisk {
   const bool& full_;
 };
 
-// No file of this process can be written to, as on a full disk, the store's among them.
+// No file of this process can be written, as on a full disk, including those of the store.
 class NoRoom {
  public:
   NoRoom() {
@@ -52,7 +52,7 @@ class NoRoom {
   rlimit before_{};
 };
 
-// Notes on which thread the first checkpoint is written.
+// Stores the thread that writes the first checkpoint.
 class WhereDisk final : public PosixDisk {
  public:
   struct Place {
@@ -167,7 +167,7 @@ TEST_CASE("A store that cannot be written to is told once, and goes on where its
     REQUIRE(following.until([&] { return !told.empty(); }));
     const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
     REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
-    // It can be ended all the same.
+    // It can be ended nevertheless.
     CHECK(following.checkpointer->committed()->sequence <= 300);
     CHECK_FALSE(following.checkpointer->digest().ok());
     const absl::Status finished = following.checkpointer->finish();

@@ -13,13 +13,13 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kTableSlotsMin = 1024;
-constexpr std::uint64_t kPrefixBytes = 128;  // a node of a tree, and a string
+constexpr std::uint64_t kPrefixBytes = 128;  // estimate: a tree node and a string
 
 std::string_view text_of(HotEntries::Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The first bytes of a key as a number that sorts as they do.
+// The first bytes of a key, as a number with the same order.
 std::uint64_t head_of(HotEntries::Bytes key) {
   std::byte head[sizeof(std::uint64_t)]{};
   std::memcpy(head, key.data(), std::min(key.size(), sizeof head));
@@ -33,7 +33,7 @@ HotEntries::HotEntries(const FoldShape& shape)
       entry_bytes_(shape.entry_bytes),
       table_(kTableSlotsMin, kNoPlace) {}
 
-// The slot of the table that holds this key's place, or where it would go.
+// The table slot that holds this key's place, or that would hold it.
 std::uint32_t* HotEntries::slot_for(Bytes key) const {
   const std::size_t mask = table_.size() - 1;
   std::size_t slot = XXH3_64bits(key.data(), key_bytes_) & mask;
@@ -76,7 +76,7 @@ void HotEntries::note(std::uint32_t place, const std::byte* entry, bool is_chang
   if (is_change) ++changes_;
 }
 
-// When a prefix of this key was erased last; 0: never.
+// When a prefix of this key was last erased; 0: never.
 std::uint64_t HotEntries::erased_at(Bytes key) const {
   std::uint64_t last = 0;
   for (const auto& [length, prefixes] : prefixes_) {

@@ -1,12 +1,12 @@
-// What a store keeps in memory beside its files: the changes since its last batch, and what was
-// read from the files lately, absences too.
+// The part of a store that is in memory: the changes since its last batch, and the results of
+// recent reads of the files, including absent keys.
 //
-// An entry has a place, a number; keys, entries and marks are arrays by place, and an open hash
-// table leads from key to place. Nothing is removed before clear(). A prefix is erased by noting
-// when: whatever under it was noted earlier is gone, in memory and in the files, and nobody has to
-// look for it.
+// Each key has a number, its place. Keys, entries and marks are arrays indexed by place, and an
+// open hash table maps a key to its place. Nothing is removed before clear(). Erasing a prefix only
+// stores the time: every entry with that prefix that was noted earlier is erased, in memory and in
+// the files, without a search for it.
 //
-// Thread safety: one thread. Owns its memory, which grows with the entries and is kept by clear().
+// Thread safety: one thread. Owns its memory, which grows with the entries; clear() keeps it.
 #pragma once
 
 #include <cstddef>
@@ -27,36 +27,38 @@ class HotEntries {
 
   explicit HotEntries(const FoldShape& shape);
 
-  // What is known here of a key. Nothing: the files know.
+  // The result of a search in memory. If `here` is false, the key must be read from the files.
   struct Known {
     bool here = false;
-    const std::byte* entry = nullptr;  // null: there is none; valid until the next change
+    const std::byte* entry = nullptr;  // null: the key is absent; valid until the next change
   };
   Known find(Bytes key) const;
 
-  // Changes, of the next batch.
+  // Changes for the next batch.
   void put(Bytes key, Bytes entry);
   void erase(Bytes key);
   void erase_prefix(Bytes prefix);
-  // What the files have for that key, null for nothing; no change, and not if it is known here.
+  // Notes the entry of that key in the files, null if it is absent. This is not a change. Does
+  // nothing if the key is known here.
   void remember(Bytes key, const std::byte* entry);
 
-  // The changes as a batch has to make them: first the prefixes, then keys, ascending.
+  // The changes in the order that a batch needs: first the prefixes, then the keys, ascending.
   void for_each_prefix(const std::function<void(Bytes prefix)>& use) const;
-  // `entry` is empty where the key was erased.
+  // `entry` is empty if the key was erased.
   void for_each_change(const std::function<void(Bytes key, Bytes entry)>& use) const;
 
-  // The changes are in the files: what is known stays known.
+  // The changes are in the files now. Known keys stay known.
   void settle();
   void clear();
 
   std::uint64_t size() const { return marks_.size(); }  // keys known here
   bool changed() const { return changes_ > 0 || !prefixes_.empty(); }
-  // Memory in use, of what grows with the entries.
+  // Bytes in use by everything that grows with the entries.
   std::uint64_t bytes() const;
 
  private:
-  // Of a place. `noted` counts calls: what was noted before its prefix was erased is gone.
+  // The mark of a place. `noted` counts calls: an entry that was noted before its prefix was erased
+  // is erased.
   struct Mark {
     std::uint64_t noted = 0;
     bool is_there = false;
@@ -83,11 +85,12 @@ class HotEntries {
   std::vector<std::byte> entries_;
   std::vector<Mark> marks_;
   mutable std::vector<std::uint32_t> table_;  // places; a power of two, at most half full
-  // By length, then by bytes, when it was erased: few lengths, so a lookup is a few searches.
+  // Prefixes by length, then by bytes, and when each was erased. There are few lengths, so a lookup
+  // takes few searches.
   std::map<std::size_t, std::map<std::string, std::uint64_t, std::less<>>> prefixes_;
   std::uint64_t prefix_count_ = 0;
   std::uint64_t calls_ = 0;
-  std::uint64_t changes_ = 0;  // at least as many as there are keys changed
+  std::uint64_t changes_ = 0;  // at least the number of changed keys
 };
 
 }  // namespace lapwing

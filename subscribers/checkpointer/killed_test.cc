@@ -1,8 +1,7 @@
 // A checkpointer that is killed: before, within and after each of its steps, at each operation on
-// the disk of its checkpoints, and at any moment. A child follows a bus that was closed; the next
-// one goes on where it was killed. Each compares what it finds with the state that the fold makes
-// in memory of the same records, in which everything counts: a record that is folded twice or left
-// out is seen.
+// the disk of its checkpoints, and at any moment. A child follows a bus that was closed, and the
+// next child continues where it was killed. Each compares its state with that of the fold in memory
+// on the same records. A record that is folded twice or left out changes the state.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <random>
@@ -25,8 +24,8 @@ constexpr std::uint64_t kHangNs = 60'000'000'000;
 
 struct KillPoint {
   std::string step;       // a named step, or an operation on the disk …
-  std::uint64_t nth = 0;  // … that is passed for the n-th time; 0: none
-  bool after = false;     // the operation has been done
+  std::uint64_t nth = 0;  // … when it is reached for the n-th time; 0: none
+  bool after = false;     // after the operation
 };
 
 [[noreturn]] void end_here() {
@@ -108,7 +107,7 @@ class History {
   Sequence last_ = 0;
 };
 
-// One life of a checkpointer; returns its exit code.
+// One run of a checkpointer; returns its exit code.
 int live(const History& history, const KillPoint& point, Complaint& complaint) {
   Countdown countdown(point);
   CheckpointerSetUp options;
@@ -145,7 +144,7 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   return 0;
 }
 
-// What is named as a checkpoint is one, and right.
+// Every file that is named as a checkpoint is a correct one.
 void check_checkpoints(const History& history) {
   PosixDisk disk;
   const auto files = list_checkpoints(disk, checkpoint_directory(history.bus.directory(), "tally"));
@@ -159,7 +158,7 @@ void check_checkpoints(const History& history) {
   }
 }
 
-// True if it was killed rather than done before.
+// Returns true if it was killed, false if it had finished before.
 bool one_life(const History& history, const KillPoint& point, int kill_after_us = -1) {
   const Shared<Complaint> complaint;
   ChildProcess child([&] { return live(history, point, *complaint); });

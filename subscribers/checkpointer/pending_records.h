@@ -1,7 +1,8 @@
-// Records that were read from the bus and are not folded yet: the bus may not have made them
-// durable, or they are of an event that has not ended. They follow on each other without a gap.
+// Records that were read from the bus and are not folded yet, because the bus may not have made
+// them durable or because their event has not ended. Their sequences are consecutive.
 //
-// Thread safety: one thread. Owns its memory: kPendingBytesMax, whatever waits.
+// Thread safety: one thread. Owns its memory, kPendingBytesMax bytes regardless of the number of
+// records.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ inline constexpr std::size_t kPendingBytesMax = 16 << 20;
 
 class PendingRecords {
  public:
-  // Room for one record at least.
+  // Has room for at least one record.
   PendingRecords(std::size_t record_bytes, std::size_t bytes_max)
       : record_bytes_(record_bytes),
         memory_(std::max<std::size_t>(bytes_max / record_bytes, 1) * record_bytes) {}
@@ -26,9 +27,9 @@ class PendingRecords {
   bool is_empty() const { return begin_ == end_; }
   bool is_full() const { return end_ - begin_ == memory_.size(); }
   std::size_t count() const { return (end_ - begin_) / record_bytes_; }
-  Sequence first() const { return first_; }  // of the oldest one; it is not empty
+  Sequence first() const { return first_; }  // of the oldest record; requires !is_empty()
   Sequence last() const { return first_ + count() - 1; }
-  // How many of them have a sequence of at most `through`.
+  // The number of records with a sequence of at most `through`.
   std::size_t count_through(Sequence through) const {
     if (is_empty() || through < first_) return 0;
     return through >= last() ? count() : static_cast<std::size_t>(through - first_ + 1);
@@ -37,7 +38,7 @@ class PendingRecords {
     return {memory_.data() + begin_ + index * record_bytes_, record_bytes_};
   }
 
-  // Where the next records may be written to; empty where it is full.
+  // The memory for the next records; empty if the buffer is full.
   std::span<std::byte> room() {
     if (begin_ > 0 && memory_.size() - end_ < memory_.size() / 2) {
       std::memmove(memory_.data(), memory_.data() + begin_, end_ - begin_);
@@ -46,7 +47,7 @@ class PendingRecords {
     }
     return std::span(memory_).subspan(end_);
   }
-  // So many were written there, `first` and those that follow it.
+  // That number of records was written to room(). The first one has sequence `first`.
   void added(std::size_t records, Sequence first) {
     if (is_empty()) first_ = first;
     end_ += records * record_bytes_;

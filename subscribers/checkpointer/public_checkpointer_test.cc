@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};  // ends a hang; nothing is measured by it
+constexpr std::chrono::seconds kHang{60};  // ends a hang; not used for measurements
 
 CheckpointerOptions options_of(const TestBus& bus) {
   return {.subscriber = {.directory = bus.directory(), .name = "test"},
@@ -93,7 +93,8 @@ TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next s
 
 Checkpointer* interrupted_by_signal = nullptr;
 
-// The run waits for a bus that publishes nothing, and commits once an hour: nothing else ends it.
+// The run waits for a bus that publishes nothing, and commits once an hour, so nothing else ends
+// it.
 TEST_CASE("interrupt ends the run under way, or the next, from a thread and a signal handler") {
   TestBus bus;
   bus.start();
@@ -118,7 +119,7 @@ TEST_CASE("interrupt ends the run under way, or the next, from a thread and a si
     for (const Deadline deadline = kHang; !caught_up.is_set() && !deadline.has_passed();) {
       bus.turn();
     }
-    for (int turn = 0; turn < round; ++turn) std::this_thread::yield();  // it sleeps, more and more
+    for (int turn = 0; turn < round; ++turn) std::this_thread::yield();  // longer each round
     if (round % 2 == 0) {
       checkpointer.interrupt();
     } else {
@@ -131,7 +132,7 @@ TEST_CASE("interrupt ends the run under way, or the next, from a thread and a si
   checkpointer.interrupt();
   checkpointer.interrupt();
   CHECK(errc_of(checkpointer.run(kHang)) == Errc::kInterrupted);
-  CHECK(checkpointer.run(std::chrono::milliseconds(1)).ok());  // once
+  CHECK(checkpointer.run(std::chrono::milliseconds(1)).ok());  // only once
   REQUIRE(::sigaction(SIGUSR1, &before, nullptr) == 0);
   bus.publish(900);
   bus.archive(900);

@@ -28,13 +28,13 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t kStoreVersion = 1;
 constexpr int kBloomBitsPerKey = 10;
 constexpr std::size_t kBlockBytes = 16 << 10;
-constexpr int kBlockCacheShardBits = 2;  // what is larger than a shard would never be kept
+constexpr int kBlockCacheShardBits = 2;  // a block larger than a shard would never be cached
 constexpr char kRemedy[] =
     ". Remove that directory: the store is then rebuilt from the newest checkpoint and the journal";
 constexpr int kBackgroundJobs = 2;
 constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // of files written in the background
 
-// The value of kPositionKey. Private to this store; another version is refused.
+// The value of kPositionKey. Private to this store; other versions are refused.
 struct PositionValue {
   std::uint32_t version;
   std::uint32_t settled;  // 0 or 1
@@ -50,8 +50,8 @@ struct PositionValue {
 };
 static_assert(sizeof(PositionValue) == 128);
 
-// In place of a file LOG in the store: on a full disk RocksDB's own logger ends the process, where
-// the library was built with its assertions, as Debian's is.
+// Replaces the file LOG in the store. On a full disk RocksDB's own logger ends the process if the
+// library was built with its assertions, as Debian's is.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -78,9 +78,9 @@ rocksdb::Options rocksdb_options() {
   options.compression = rocksdb::kLZ4Compression;
   options.max_background_jobs = kBackgroundJobs;
   options.max_open_files = kOpenFilesMax;
-  options.max_file_opening_threads = 1;  // more are not counted in kStoreThreads
+  options.max_file_opening_threads = 1;  // kStoreThreads includes only one
   options.max_total_wal_size = kWalBytesMax;
-  options.allow_fallocate = false;  // a log of little would hold the room that a flush needs
+  options.allow_fallocate = false;  // an almost empty log would take the space for a flush
   options.bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
@@ -89,7 +89,7 @@ rocksdb::Options rocksdb_options() {
   return options;
 }
 
-// The process that holds RocksDB's lock; 0: none, or it cannot be found out.
+// The process that holds RocksDB's lock; 0: none, or it cannot be determined.
 pid_t holder_of(const std::string& lock_path) {
   const int fd = ::open(lock_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return 0;
@@ -107,7 +107,8 @@ struct Failure {
   const char* remedy = "";
 };
 
-// RocksDB calls files damaged that it could not open or read, and keeps only the words of why.
+// RocksDB reports files that it could not open or read as damaged, and keeps only the text of the
+// cause.
 int sys_errno_in(const std::string& text) {
   for (const int sys_errno :
        {ENFILE, EMFILE, ENOMEM, ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EIO}) {
@@ -128,7 +129,7 @@ Failure classify(const rocksdb::Status& status) {
   if (sys_errno != 0) {
     return {errc_of(make_system_error(sys_errno, "")), limit_remedy(sys_errno)};
   }
-  // An invalid argument is what files are that do not fit each other.
+  // RocksDB returns "invalid argument" for files that do not match each other.
   const bool is_damaged = status.IsCorruption() || status.IsInvalidArgument();
   return is_damaged ? Failure{Errc::kDamaged, kRemedy} : Failure{};
 }
@@ -136,7 +137,7 @@ Failure classify(const rocksdb::Status& status) {
 absl::Status cannot_open(const rocksdb::Status& status, const std::string& directory) {
   const std::string text = status.ToString();
   const bool held_here = text.find("lock hold by current process") != std::string::npos;
-  // Closing the lock file would end a lock of this process.
+  // Closing the lock file would release the lock that this process holds.
   const pid_t holder = held_here ? ::getpid() : holder_of(directory + "/LOCK");
   if (holder != 0) {
     return make_error(

@@ -1,9 +1,10 @@
-// RocksDB as the store and its snapshots use it: its set-up, its errors, and the position.
+// RocksDB as the store and its snapshots use it: options, errors, and the position.
 //
-// The only header that shows RocksDB; for the files beside it alone. Entries are kept under the
-// fold's keys; behind all of them stands the position.
+// The only header that exposes RocksDB. Only the sources in this folder include it. Entries are
+// stored under the fold's keys, and the position after all of them.
 //
-// Thread safety: as RocksDB's: any thread may read. Shared, since a snapshot may outlive the store.
+// Thread safety: as for RocksDB: any thread may read. Shared, because a snapshot may outlive the
+// store.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -24,7 +25,7 @@
 
 namespace lapwing {
 
-// Behind every key, none of which is as long.
+// Sorts after every key, because all keys are shorter.
 inline const std::string kPositionKey(kKeyBytesMax + 1, '\xff');
 
 inline rocksdb::Slice slice_of(std::span<const std::byte> bytes) {
@@ -40,16 +41,16 @@ class StateFiles {
   static absl::StatusOr<std::shared_ptr<StateFiles>> open(const std::string& directory,
                                                           const FoldShape& shape);
 
-  // The entry of that key; `is_there` says whether there is one.
+  // Reads the entry of that key, and sets `is_there` to whether there is one.
   absl::Status read(std::span<const std::byte> key, rocksdb::PinnableSlice& entry,
                     bool& is_there) const;
   absl::Status check_size(const rocksdb::Slice& entry) const;
   absl::StatusOr<bool> has_entries() const;
-  // Errors: kInvalidArgument if it is of another fold, version or schema.
+  // Errors: kInvalidArgument if the store is of another fold, version or schema.
   absl::StatusOr<std::optional<StorePosition>> read_position() const;
   std::string position_value(const StorePosition& position) const;
 
-  // A status of ours: `what` was being done to this store.
+  // Converts a RocksDB error. `what` is the operation on this store that failed.
   absl::Status error(const rocksdb::Status& status, const std::string& what) const;
 
   rocksdb::DB& db() const { return *db_; }

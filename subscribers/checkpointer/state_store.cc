@@ -14,9 +14,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::size_t kPrefetchKeysMax = 256;  // of one look into the files
+constexpr std::size_t kPrefetchKeysMax = 256;  // of one lookup in the files
 
-// The first key behind all that begin with `prefix`.
+// The first key after all keys that begin with `prefix`.
 std::string end_of(Bytes prefix) {
   std::string end(slice_of(prefix).ToString());
   while (!end.empty() && end.back() == '\xff') end.pop_back();
@@ -30,7 +30,7 @@ std::string end_of(Bytes prefix) {
 struct StateStore::Hot {
   explicit Hot(const FoldShape& shape) : entries(shape) {}
   HotEntries entries;
-  rocksdb::PinnableSlice found;  // what find() read last
+  rocksdb::PinnableSlice found;  // the last entry that find() read
 };
 
 StateStore::StateStore(std::string directory, const FoldShape& shape, std::uint64_t hot_bytes_max)
@@ -70,8 +70,8 @@ absl::Status StateStore::open_files() {
   return *leftovers ? empty() : absl::OkStatus();
 }
 
-// Also of what the fold cannot be told: a read that fails gives nothing, and then nothing that was
-// folded since is believed.
+// Also records failures that cannot be returned to the fold. A failed read returns no entry, so
+// nothing that was folded since is trusted.
 absl::Status StateStore::fail(absl::Status status) {
   if (failure_.ok()) failure_ = std::move(status);
   return failure_;
@@ -118,7 +118,7 @@ void StateStore::prefetch(Bytes keys) {
     files_->db().MultiGet(rocksdb::ReadOptions(), files_->db().DefaultColumnFamily(), count,
                           wanted.data(), values.data(), statuses.data());
     for (std::size_t i = 0; i < count; ++i) {
-      // What cannot be read is left to find(), which says so.
+      // Keys that cannot be read are left to find(), which reports the error.
       const bool is_there = statuses[i].ok() && values[i].size() == shape_.entry_bytes;
       if (!is_there && !statuses[i].IsNotFound()) continue;
       hot_->entries.remember(bytes_of(wanted[i]), is_there ? bytes_of(values[i]).data() : nullptr);
@@ -137,7 +137,7 @@ absl::Status StateStore::commit(const std::optional<StorePosition>& position) {
   const auto note = [&](const rocksdb::Status& status) {
     if (made.ok()) made = status;
   };
-  // RocksDB applies a batch in its order: a prefix first, then what was put under it since.
+  // RocksDB applies a batch in order, so each prefix is erased before keys are put under it again.
   hot_->entries.for_each_prefix(
       [&](Bytes prefix) { note(batch.DeleteRange(slice_of(prefix), end_of(prefix))); });
   hot_->entries.for_each_change([&](Bytes key, Bytes entry) {

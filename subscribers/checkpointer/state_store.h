@@ -5,20 +5,21 @@
 //   commit()   one atomic batch: the changes, and the position that they reach
 //   snapshot() the state as of the last commit, in the order of its keys, for a checkpoint
 //
-// So whatever ends the process, the files hold the state as of exactly one position, and whoever
-// opens them goes on there. A kill loses no commit. A power cut may lose the last ones that were
-// not synced, whole and from the end, never one in the middle: their positions go with them.
+// So the files hold the state as of exactly one position, whatever ends the process, and the next
+// process that opens them continues there. A kill loses no commit. A power cut may lose the newest
+// commits that were not synced, always whole and from the end; their positions are lost with them.
 //
-// How RocksDB is set up, and why: docs/explanation/adr/0011-a-store-for-folds.md.
+// How RocksDB is configured, and why: docs/explanation/adr/0011-a-store-for-folds.md.
 //
 // Invariants
-//  1. In the files either all or nothing of a commit is to be seen.
-//  2. Entries without a position are no state: open() removes them.
-//  3. After a failed read or write, failure() is not ok, and nothing is committed any more, until
-//     reopen() succeeds.
+//  1. The files contain either all or nothing of a commit.
+//  2. Entries without a position are not a state: open() removes them.
+//  3. After a failed read or write, failure() is not ok, and nothing is committed until reopen()
+//     succeeds.
 //
-// Thread safety: one thread, but for snapshots, each of which may be read by a thread of its own.
-// Owns the directory, by RocksDB's lock file; memory: named limits, whatever the state's size.
+// Thread safety: one thread, except that each snapshot may be read by a thread of its own. Owns the
+// directory, through RocksDB's lock file. Memory: bounded by named limits, regardless of the size
+// of the state.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +38,9 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kHotBytesMax = 64 << 20;
-inline constexpr std::uint64_t kWriteBufferBytes = 64 << 20;  // a memtable …
-inline constexpr int kWriteBuffersMax = 3;                    // … and how many there may be
-inline constexpr std::uint64_t kBlockCacheBytes = 64 << 20;   // with indexes and filters
+inline constexpr std::uint64_t kWriteBufferBytes = 64 << 20;  // size of a memtable …
+inline constexpr int kWriteBuffersMax = 3;                    // … and their maximum number
+inline constexpr std::uint64_t kBlockCacheBytes = 64 << 20;   // includes indexes and filters
 inline constexpr int kOpenFilesMax = 256;
 inline constexpr std::uint64_t kWalBytesMax = 512 << 20;
 inline constexpr std::size_t kSnapshotBlockBytes = 256 << 10;
@@ -56,8 +57,8 @@ struct StorePosition {
 
 class StateFiles;
 
-// The state as of one commit. Movable; it holds the store's files open, so that it outlives the
-// store, which cannot be opened again before that.
+// The state as of one commit. Movable. It keeps the store's files open, so it may outlive the
+// store, which cannot be opened again before the snapshot is destroyed.
 class StateSnapshot {
  public:
   StateSnapshot(StateSnapshot&&) noexcept;
@@ -67,7 +68,8 @@ class StateSnapshot {
   const StorePosition& position() const;
   // Makes that commit survive a power cut. Errors: kNoSpace, kSystem.
   absl::Status sync() const;
-  // Entries end to end in the order of their keys, a block at a time. An error of `use` ends it.
+  // Passes the entries to `use`, end to end in the order of their keys, a block at a time. An error
+  // of `use` ends the call.
   absl::Status read(
       const std::function<absl::Status(std::span<const std::byte> entries)>& use) const;
 
@@ -81,40 +83,42 @@ class StateSnapshot {
 
 class StateStore final : public FoldState {
  public:
-  // Makes the directory, 0700, if it is missing; its parent is there. Errors: kInUse (another
-  // process holds it; says which), kInvalidArgument (it is of another fold, version or schema; says
-  // what to do), kDamaged, kNoSpace, kNotPermitted, kSystem.
+  // Creates the directory with mode 0700 if it does not exist; its parent must exist. Errors:
+  // kInUse (another process holds it; the message names the process), kInvalidArgument (the store
+  // is of another fold, version or schema; the message has the remedy), kDamaged, kNoSpace,
+  // kNotPermitted, kSystem.
   static absl::StatusOr<std::unique_ptr<StateStore>> open(
       const std::string& directory, const FoldShape& shape,
       std::uint64_t hot_bytes_max = kHotBytesMax);
   ~StateStore() override;
-  // Goes back to what the files hold, as whoever comes after a kill. There are no snapshots. Until
-  // it succeeds only position(), failure() and reopen() may be called. Errors: those of open().
+  // Returns to the state in the files, like a process that opens the store after a kill. No
+  // snapshot may exist. Until it succeeds, only position(), failure() and reopen() may be called.
+  // Errors: those of open().
   absl::Status reopen();
 
-  // Of the last commit that is known; nothing if the state is empty.
+  // The position of the last known commit; nullopt if the state is empty.
   const std::optional<StorePosition>& position() const { return position_; }
 
   const std::byte* find(std::span<const std::byte> key) override;
   void put(std::span<const std::byte> key, std::span<const std::byte> entry) override;
   void erase(std::span<const std::byte> key) override;
   void erase_prefix(std::span<const std::byte> prefix) override;
-  // Reads these keys, laid end to end, at once, so that find() has them.
+  // Reads these keys, laid end to end, at once, so that find() has them in memory.
   void prefetch(std::span<const std::byte> keys);
 
-  // The changes in memory have reached their limit: commit.
+  // The changes in memory have reached their limit, so commit() is due.
   bool full() const;
 
-  // Without a position, which is possible while there is none, the changes are not a state yet.
-  // Errors, as of empty(): kNoSpace, kSystem, kDamaged; see invariant 3.
+  // Without a position, which is allowed only while the store has none, the changes are not a state
+  // yet. Errors, as for empty(): kNoSpace, kSystem, kDamaged; see invariant 3.
   absl::Status commit(const std::optional<StorePosition>& position);
-  // Goes back to the last commit.
+  // Drops the changes since the last commit.
   void drop_changes();
   // Removes every entry and the position.
   absl::Status empty();
   const absl::Status& failure() const { return failure_; }
 
-  // There is a position.
+  // Requires a position.
   StateSnapshot snapshot() const;
 
  private:
@@ -126,7 +130,7 @@ class StateStore final : public FoldState {
   const std::string directory_;
   const FoldShape shape_;
   std::shared_ptr<StateFiles> files_;  // null: not open
-  std::unique_ptr<Hot> hot_;           // after the files: it holds on to what it found there
+  std::unique_ptr<Hot> hot_;           // after the files: it refers to entries in them
   const std::uint64_t hot_bytes_max_;
   std::optional<StorePosition> position_;
   absl::Status failure_;

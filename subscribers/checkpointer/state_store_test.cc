@@ -55,7 +55,7 @@ FoldShape small_shape() {
   return shape;
 }
 
-// Keys that share prefixes, the highest byte among them; entries that begin with their key.
+// Keys that share prefixes, including the highest byte. Entries begin with their key.
 struct Operation {
   explicit Operation(std::mt19937_64& random) {
     const auto byte = [&] { return std::byte{static_cast<unsigned char>(random() % 5 + 251)}; };
@@ -82,7 +82,7 @@ struct Operation {
   std::uint64_t kind;
 };
 
-// Puts, erasures, reads, commits, a way back, and reopenings in any order: as a state in memory.
+// Puts, erasures, reads, commits, drops and reopenings in any order must give the state in memory.
 void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
   const TemporaryDirectory directory;
   std::mt19937_64 random(seed);
@@ -109,9 +109,9 @@ void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
     }
     if (sequence == 0 || random() % 400 != 0) continue;
     const StateSnapshot before = store->snapshot();
-    REQUIRE(digest_of(before) == committed_digest);  // what is not committed is not in it
+    REQUIRE(digest_of(before) == committed_digest);  // uncommitted changes are not in it
     REQUIRE(store->commit(position(++sequence)).ok());
-    REQUIRE(digest_of(before) == committed_digest);  // nor what is committed later
+    REQUIRE(digest_of(before) == committed_digest);  // nor are later commits
     committed_digest = model.digest();
   }
   REQUIRE(store->commit(position(++sequence)).ok());
@@ -121,7 +121,7 @@ void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
   CHECK(digest_of(store->snapshot()) == model.digest());
 }
 
-// Bytes this process has read from files, from the page cache too.
+// Bytes that this process has read from files, including the page cache.
 std::uint64_t bytes_read() {
   std::ifstream counters("/proc/self/io");
   std::string name;
@@ -224,7 +224,7 @@ TEST_CASE("A store that is held is refused with the process that holds it") {
   const std::string path = directory.file("state");
   open_store(path, small_shape()).reset();
   const Shared<std::atomic<bool>> holds;
-  // As RocksDB does; in a child of this process RocksDB itself would have no threads.
+  // Takes the lock like RocksDB. In a child of this process RocksDB itself would have no threads.
   ChildProcess holder([&] {
     const int fd = open((path + "/LOCK").c_str(), O_RDWR | O_CLOEXEC);
     struct flock lock{};

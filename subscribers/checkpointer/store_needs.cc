@@ -34,7 +34,7 @@ class Descriptors {
       if (fd >= 0) ::close(fd);
     }
   }
-  // errno, or 0 if there are as many.
+  // Fills the array with duplicates of `of`. Returns 0, or the errno of the first failure.
   int take(int of) {
     for (int& fd : fds_) {
       fd = ::fcntl(of, F_DUPFD_CLOEXEC, 0);
@@ -59,7 +59,7 @@ absl::Status check_address_space() {
   return absl::OkStatus();
 }
 
-// Threads and address space at once, since a thread's stack takes of it.
+// Checks both together, because the stacks of the threads use address space.
 absl::Status check_threads() {
   std::latch tried(1);
   std::array<std::thread, kStoreThreads> threads;
@@ -90,7 +90,7 @@ absl::Status refused_call(const char* call, int sys_errno, const std::string& pa
       absl::StrCat(std::string(why.message()), "; allow it in the container's seccomp profile"));
 }
 
-// A directory may be synced in parts as well as a file, so nothing is written for it.
+// A directory can be synced in parts like a file, so the check writes no file.
 absl::Status check_calls(int directory, const std::string& path) {
   if (::sync_file_range(directory, 0, 0, 0) != 0 && errno != ENOSYS) {
     return refused_call("sync_file_range", errno, path);
@@ -108,7 +108,7 @@ absl::Status check_descriptors(int directory) {
                                                    " more open files"));
 }
 
-// How long a file of that name may be; 0: it is not read whole.
+// The maximum size of a file of that name; 0: it is not read whole.
 std::uint64_t bytes_max(std::string_view name) {
   if (name == "CURRENT" || name == "IDENTITY") return kStoreNameBytesMax;
   if (name.starts_with("MANIFEST-")) return kStoreManifestBytesMax;

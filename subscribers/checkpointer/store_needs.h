@@ -1,8 +1,8 @@
-// What RocksDB takes for granted, tried before it is let at a store.
+// Checks the assumptions of RocksDB before it opens a store.
 //
-// Where a thread cannot be started it ends the process, where a call is refused it fails an
-// assertion, where descriptors run out it calls the store damaged, and what it reads whole it reads
-// for as long as that is. So all of that is tried or looked at first, and refused with a sentence.
+// If RocksDB cannot start a thread, it ends the process. If a system call is refused, it fails an
+// assertion. If descriptors run out, it reports the store as damaged. It reads some files whole,
+// however long they are. So all of this is checked first and reported as an error.
 //
 // Thread safety: free functions.
 #pragma once
@@ -16,20 +16,20 @@
 namespace lapwing {
 
 inline constexpr int kStoreThreads = 4;          // that RocksDB starts when it opens a store
-inline constexpr int kStoreDescriptorsMin = 32;  // that it needs for a store of few files
+inline constexpr int kStoreDescriptorsMin = 32;  // that it needs for a small store
 inline constexpr std::size_t kStoreAddressBytes = std::size_t{512} << 20;
 
-// The largest files that a store of ours can have, with room to spare; RocksDB reads them whole.
+// The largest files that one of our stores can have, with a margin. RocksDB reads them whole.
 inline constexpr std::uint64_t kStoreNameBytesMax = 4 << 10;  // CURRENT, IDENTITY
 inline constexpr std::uint64_t kStoreManifestBytesMax = std::uint64_t{2} << 30;
 inline constexpr std::uint64_t kStoreLogBytesMax = std::uint64_t{2} << 30;  // *.log, all together
 
-// Threads, address space, descriptors and calls. Errors: kUnsupported (a call is refused), kSystem;
-// they say which limit is in the way.
+// Checks threads, address space, descriptors and system calls. Errors: kUnsupported (a call is
+// refused), kSystem; the message names the limit.
 absl::Status check_store_needs(const std::string& directory);
 
-// The files of the store in `directory`, as far as RocksDB reads them whole. Errors: kDamaged (one
-// is longer than any that is written there), kNotALapwingFile (one is no file), kNotPermitted,
+// Checks the files of the store in `directory` that RocksDB reads whole. Errors: kDamaged (a file
+// is longer than any that a store writes), kNotALapwingFile (not a regular file), kNotPermitted,
 // kSystem.
 absl::Status check_store_files(const std::string& directory);
 

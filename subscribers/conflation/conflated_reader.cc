@@ -27,7 +27,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kConflationBatchRecords = 256;
-constexpr int kBatchesPerCall = 16;  // of one that does not wait
+constexpr int kBatchesPerCall = 16;  // of a call that does not wait
 constexpr std::uint32_t kKeysMaxMax = (std::uint32_t{1} << 31) - 1;
 
 absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> made,
@@ -43,7 +43,7 @@ absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> 
                                          std::span<std::byte> key) { fold->key_of(record, key); }};
 }
 
-// What read() says of each row beside it.
+// The columns that read() fills beside the rows.
 struct Columns {
   std::span<Sequence> sequences;
   std::span<std::uint64_t> conflated;
@@ -124,7 +124,7 @@ struct ConflatedReader::State final : WaitSource {
   bool record_is_back() const { return put_back && put_back->kind == ItemKind::kRecord; }
   Result<Item> rest(std::uint64_t until_ns);
   bool is_due() const;
-  // In a wait set, beside the calls: the next item waits in put_back.
+  // For a wait set, between calls. The next item waits in put_back.
   bool can_sleep() const override { return source.can_sleep(); }
   bool is_ready() override;
   std::optional<WakeUp> prepare_wait() override;
@@ -143,19 +143,19 @@ struct ConflatedReader::State final : WaitSource {
   std::optional<ConflationTable> table;
   ReadRecords read_records;
 
-  bool delivering = false;   // all that waits, before anything else is taken
-  std::optional<Item> held;  // an event, or an entry of a state, that follows it
-  Event held_event;          // of which this is
+  bool delivering = false;   // delivers all waiting records before it takes others
+  std::optional<Item> held;  // an event or a state entry that follows the waiting records
+  Event held_event;          // the event of `held`
   std::vector<std::byte> held_row;
-  bool loads_state = false;      // after a gap, until its end is held
-  Event event;                   // that was delivered last
-  std::optional<Item> put_back;  // by a call that does not give it: the next item
-  std::uint64_t ends_ns = 0;     // the interval, while something waits
+  bool loads_state = false;      // after a gap, until the end of the state is held
+  Event event;                   // the last one that was delivered
+  std::optional<Item> put_back;  // the next item, found by a call that does not return it
+  std::uint64_t ends_ns = 0;     // end of the interval, while records wait
   ConflationCounters counters;
   absl::Status failure;
-  InterruptFlag interrupts;  // raised with the subscriber's
+  InterruptFlag interrupts;  // raised together with the subscriber's
   BusyFlag resting;
-  bool refused = false;  // the last call came while another one rested
+  bool refused = false;  // the last call overlapped a waiting one
   ForkWatch fork{"conflated reader"};
 };
 
@@ -171,14 +171,14 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
     return *std::exchange(put_back, std::nullopt);
   }
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
-  // A feed that never pauses must not hold a call that is not to wait.
+  // A call that must not wait returns even if the feed never pauses.
   for (int batches = 0;; ++batches) {
     if (const std::optional<Item> item = due()) return *item;
     if (!failure.ok()) return errc_of(failure);
     const bool took = take_batch();
     const std::uint64_t now = deadline_ns == 0 ? 0 : monotonic_ns();
     const bool is_over = deadline_ns == 0 ? batches >= kBatchesPerCall : now >= deadline_ns;
-    if (took && is_over) return nothing_by(deadline);  // more waits for the next call
+    if (took && is_over) return nothing_by(deadline);  // the rest is left to the next call
     if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
     const Result<Item> item = rest(std::min(deadline_ns, until));
@@ -197,14 +197,14 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
   }
 }
 
-// While it lasts, every other call is refused.
+// Every other call is refused meanwhile.
 Result<Item> ConflatedReader::State::rest(std::uint64_t until_ns) {
   if (!resting.try_take()) {
     refused = true;
     return Errc::kMisuse;
   }
   Result<Item> item = subscriber.next(Deadline::at_monotonic_ns(until_ns));
-  refused = false;  // that of a call which came meanwhile
+  refused = false;  // by a call that overlapped this one
   resting.release();
   return item;
 }
@@ -216,20 +216,20 @@ std::uint64_t ConflatedReader::State::rest_ns() const {
   return interval_over(now) ? 0 : ends_ns - now;
 }
 
-// Whether there is something to deliver before the subscriber is asked again, the interval's end
-// apart.
+// Whether there is something to deliver before the subscriber is polled again, apart from the end
+// of the interval.
 bool ConflatedReader::State::is_due() const {
   return put_back || held || delivering || !read_records.empty();
 }
 
-// Takes what the subscriber has, as a call does.
+// Takes what the subscriber has, like a call.
 bool ConflatedReader::State::is_ready() {
   if (fork.in_child() || put_back) return true;
   const bool is_over = waiting() > 0 && interval_over(options.now_ns());
   if (!is_due() && !is_over && failure.ok() && !source.is_ready()) return false;
   const Result<Item> item = next(Deadline::now());
   if (item.ok()) put_back_item(*item);
-  return !came_to_nothing(item.error());  // of an end or a misuse its own call is told
+  return !came_to_nothing(item.error());  // the caller's own call reports an end or a misuse
   return true;
 }
 
@@ -248,16 +248,16 @@ std::optional<WakeUp> ConflatedReader::State::prepare_wait() {
 
 void ConflatedReader::State::finish_wait() {
   source.finish_wait();
-  refused = false;  // that of a call which came meanwhile
+  refused = false;  // by a call that overlapped the wait
   resting.release();
 }
 
-// A clock that was set back ends the interval too.
+// A clock that was set back also ends the interval.
 bool ConflatedReader::State::interval_over(std::uint64_t now) const {
   return now >= ends_ns || ends_ns - now > interval_ns();
 }
 
-// What is due before the subscriber is asked again.
+// Returns the item that is due before the subscriber is polled again.
 std::optional<Item> ConflatedReader::State::due() {
   for (;;) {
     put_batch();
@@ -286,13 +286,13 @@ Item ConflatedReader::State::deliver() {
           .conflated = waiting.conflated};
 }
 
-// It waits again.
+// The item waits again.
 void ConflatedReader::State::put_back_item(const Item& item) {
   if (item.kind == ItemKind::kRecord) --counters.delivered;
   put_back = item;
 }
 
-// As far as there is room for new keys.
+// Puts the batch into the table, as far as there is room for new keys.
 void ConflatedReader::State::put_batch() {
   if (delivering || read_records.empty()) return;
   if (waiting() == 0) ends_ns = (options.now_ns() / interval_ns() + 1) * interval_ns();
@@ -311,8 +311,9 @@ void ConflatedReader::State::put_batch() {
   counters.conflated += put - (waiting() - waited);
 }
 
-// What the subscriber has now, as far as an event. False: it has none, or has to say so itself, as
-// it has to of a state, whose entries are no records.
+// Takes the available records of the subscriber, up to an event. Returns false if it took none:
+// there are none, or the subscriber's next() must report the reason. A state is also left to
+// next(), because its entries are not records.
 bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared() || loads_state) return false;
   const Result<Batch> read =
@@ -359,7 +360,7 @@ bool ConflatedReader::State::is_prepared() const {
   return table && format.is_of(subscriber);
 }
 
-// For the first record, and for the first after a bus was replaced: nothing waits.
+// For the first record, and for the first record after a bus was replaced. No record waits then.
 absl::Status ConflatedReader::State::prepare() {
   format.description = subscriber.schema();
   absl::StatusOr<ConflationKey> found = options.key.of       ? options.key

@@ -20,10 +20,10 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kIntervalNs = 1'000;
-constexpr std::chrono::seconds kHang{60};  // ends a hang; nothing is measured by it
+constexpr std::chrono::seconds kHang{60};  // ends a hang; not used for measurements
 
-// The record's number modulo `keys`, for the first kNumbered records: the number is found by the
-// record's bytes.
+// The record's number modulo `keys`, for the first kNumbered records. The bytes of a record
+// determine its number.
 constexpr Sequence kNumbered = 100;
 
 ConflationKey number_modulo(const TestBus& bus, std::uint64_t keys) {
@@ -57,7 +57,7 @@ ConflationKey content_key(std::uint64_t keys) {
           }};
 }
 
-// A reader and what it gave: "7+2" for record 7 that stands for two more, a word for each event.
+// A reader and its output: "7+2" for record 7 that replaces two more, and a name for each event.
 struct Screen {
   Screen(TestBus& driven, ConflationKey key, std::uint32_t keys_max = 1'000) : bus(driven) {
     ConflationOptions options;
@@ -90,7 +90,7 @@ struct Screen {
   void until_quiet() {
     for (int quiet = 0; quiet < 300;) quiet = came(step()) == Came::kNothing ? quiet + 1 : 0;
   }
-  // Everything that an interval has, from this interval's end on.
+  // Everything that an interval delivers after its end.
   std::vector<std::string> after_interval() {
     now_ns += kIntervalNs;
     lines.clear();
@@ -109,7 +109,7 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("An interrupt that comes as an interval ends is not lost, and ends one wait") {
-  const int look = GENERATE(1, 2, 3);  // at which look of the wait at the clock it comes
+  const int look = GENERATE(1, 2, 3);  // the clock reading of the wait at which it arrives
   TestBus bus;
   bus.start();
   std::uint64_t now_ns = 5'000;
@@ -198,7 +198,7 @@ TEST_CASE("take_event gives the event that is due, and leaves records that come 
   REQUIRE(event.ok());
   CHECK(event->kind == EventKind::kSession);
   CHECK(event->is_first_session);
-  // Until `caught-up` ends the interval: its records come first.
+  // Waits until `caught-up` ends the interval. The records of the interval are delivered before it.
   for (const Deadline deadline = kHang; reader.interval_left().count() != 0;) {
     REQUIRE_FALSE(deadline.has_passed());
     bus.turn();
@@ -224,7 +224,7 @@ TEST_CASE("take_event gives the event that is due, and leaves records that come 
   CHECK(reader.read_one(record, Deadline::now()).error() == Errc::kWouldBlock);
 }
 
-// A reader with columns, and what a batch of it says: "97+19".
+// A reader with columns, and the text of one of its batches: "97+19".
 struct ColumnReader {
   ColumnReader(TestBus& driven, SubscriberOptions subscriber, ConflationKey key = {})
       : bus(driven) {

@@ -1,4 +1,4 @@
-// What the library may do with a ConflatedReader, and nobody else.
+// Access to the internals of a ConflatedReader, for the library only.
 #pragma once
 
 #include "lapwing/conflation.h"
@@ -7,7 +7,7 @@
 namespace lapwing {
 
 struct ConflationAccess {
-  // It stays where it is when the reader is moved. Null: it was moved from.
+  // The source stays valid when the reader is moved. Null: the reader was moved from.
   static WaitSource* wait_source(ConflatedReader& reader);
 };
 

@@ -1,8 +1,8 @@
 // The newest record of each key that waits to be delivered, and how many older ones it replaced.
 //
-// Records leave in the order of their sequences: a record that replaces another goes to the end of
-// the queue. Memory is bounded by keys_max; none is allocated once as many keys have waited as ever
-// do.
+// Records leave in the order of their sequences: a record that replaces another one goes to the end
+// of the queue. Memory is bounded by keys_max. Nothing is allocated after the number of waiting
+// keys has reached its maximum.
 //
 // Thread safety: one thread.
 #pragma once
@@ -29,23 +29,24 @@ class ConflationTable {
     std::uint64_t conflated = 0;        // older records of its key that it replaced
   };
 
-  // False, and nothing is changed, if the key is new and there is no place for it: then
-  // take_front() until the table is empty.
+  // Returns false and changes nothing if the key is new and there is no room for it. Call
+  // take_front() then, until the table is empty.
   bool put(std::span<const std::byte> key, Sequence sequence, std::span<const std::byte> record);
-  // The record that has waited longest since its key's last change, which leaves. Not while empty.
+  // Removes and returns the record whose key has not changed for the longest time. Requires
+  // !empty().
   Waiting take_front();
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(queue_.size()); }
   bool empty() const { return queue_.empty(); }
 
  private:
-  // One key. It keeps its place after its record has left, until the table is empty.
+  // One key. Its node is kept after its record has left, until the table is empty.
   struct Node : boost::intrusive::list_base_hook<> {
     Sequence sequence = kNoSequence;
     std::uint64_t conflated = 0;
     std::uint32_t index = 0;
   };
-  // Of another generation than the table's: empty.
+  // A slot of another generation than the table's is empty.
   struct Slot {
     std::uint32_t generation = 0;
     std::uint32_t node = 0;
@@ -65,7 +66,7 @@ class ConflationTable {
   const std::uint32_t keys_max_;
   std::vector<Slot> slots_;  // open addressing, at most half full
   std::uint32_t generation_ = 1;
-  std::deque<Node> nodes_;  // which stay where they are; those in use come first
+  std::deque<Node> nodes_;  // addresses are stable; nodes in use come first
   std::vector<std::byte> keys_;
   std::vector<std::byte> records_;
   std::uint32_t used_ = 0;

@@ -25,7 +25,7 @@ Number number_in(std::span<const std::byte> record) {
   return number;
 }
 
-// What the table is, done naively.
+// A naive implementation of the table.
 class Model {
  public:
   explicit Model(std::size_t keys_max) : keys_max_(keys_max) {}
@@ -108,7 +108,7 @@ TEST_CASE("The table does what a naive one does, whatever is put in and taken ou
       const bool put = table.put(bytes_of(key), n, bytes_of(Number{n}));
       REQUIRE(put == model.put(key, n, n));
       refused += put ? 0 : 1;
-      // Now and then some of it leaves, or all; where there was no place, always all.
+      // Sometimes some of the table leaves, or all of it; if there was no room, always all of it.
       std::uint64_t takes = random() % 20 == 0 ? random() % (keys_max + 1) : 0;
       if (!put) takes = table.size();
       for (; takes > 0 && !table.empty(); --takes) {

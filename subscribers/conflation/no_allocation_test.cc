@@ -1,4 +1,4 @@
-// Counts what the whole program allocates: no other test runs meanwhile.
+// Counts the allocations of the whole program, so no other test may run at the same time.
 #include <cstring>
 
 #include "lapwing/conflation.h"
@@ -9,7 +9,7 @@ namespace lapwing {
 
 TEST_CASE("A conflated reader allocates nothing once its keys have been as many as they are") {
   constexpr std::uint64_t kKeys = 50;
-  constexpr std::uint64_t kRecords = 500;  // an interval's, less than the ring holds
+  constexpr std::uint64_t kRecords = 500;  // in one interval, fewer than the ring holds
   TestBus bus;
   bus.start();
   std::uint64_t now_ns = 0;

@@ -1,4 +1,5 @@
-// What a command follows: a subscriber, or a conflated reader of one. Both read alike.
+// The source that a command follows: a subscriber, or a conflated reader of one. Both have the same
+// read().
 //
 // Thread safety: one thread.
 #pragma once
@@ -42,7 +43,8 @@ class RecordSource {
     return std::visit([](const auto& reader) -> const absl::Status& { return reader.status(); },
                       reader_);
   }
-  // Position and counters. A conflated reader may still hold records that this one has delivered.
+  // For position and counters. A conflated reader may still hold records that this subscriber has
+  // delivered.
   const Subscriber& subscriber() const {
     if (const auto* conflated = std::get_if<ConflatedReader>(&reader_)) {
       return conflated->subscriber();

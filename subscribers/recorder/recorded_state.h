@@ -1,11 +1,11 @@
-// The state that a recording from a snapshot begins with, as records of the bus's schema: whoever
-// folds the recording from its first record gets what the bus's own fold has.
+// The state with which a recording from a snapshot begins, as records of the bus's schema. A
+// program that folds the recording from its first record gets the state of the bus's own fold.
 //
-// Of `orders`: for each book a clear, then its orders as adds in the order of their places in the
-// queue, all flagged SNAPSHOT, the last of the book also LAST; that is the form in which a venue's
-// own snapshot comes. The orders of a book that is stale are flagged MAYBE_BAD_BOOK besides. What
-// the bus has lost is no record, and is left out. Of `latest`: the records, flagged SNAPSHOT if
-// they are DBN's. Of a fold of one's own whose entries begin with a record: those.
+// For the fold `orders`: for each book a clear, then its orders as adds in queue order. All of them
+// have the flag SNAPSHOT, and the last one of a book also has LAST, as in a snapshot from a venue.
+// The orders of a stale book also have MAYBE_BAD_BOOK. Losses of the bus are not records, and are
+// left out. For `latest`: the records, with the flag SNAPSHOT if they are DBN records. For a custom
+// fold whose entries begin with a record: these records.
 //
 // Thread safety: one thread. Holds the whole state until it is taken.
 #pragma once
@@ -26,12 +26,12 @@ namespace lapwing {
 
 class RecordedState {
  public:
-  // One entry of `fold`, in the order of the keys. Errors: kInvalidArgument if its entries are no
-  // records of the bus.
+  // Adds one entry of `fold`. Call it in the order of the keys. Errors: kInvalidArgument if the
+  // entries are not records of the bus.
   absl::Status add(const Fold& fold, std::span<const std::byte> entry);
 
   std::uint64_t entries() const { return entries_; }
-  // All of it, laid end to end; nothing is left.
+  // Returns all records, laid end to end, and removes them.
   std::vector<std::byte> take_records();
 
  private:
@@ -44,9 +44,9 @@ class RecordedState {
   };
 
   std::uint64_t entries_ = 0;
-  std::optional<std::uint32_t> flags_ = {};  // in records of DBN: their offset
+  std::optional<std::uint32_t> flags_ = {};  // their offset in DBN records
   std::vector<std::byte> records_;
-  // The book whose orders are coming.
+  // The book whose orders are being added.
   std::vector<Order> book_;  // its clear comes first
   bool stale_ = false;
   Sequence lost_through_ = kNoSequence;

@@ -29,7 +29,7 @@ TestOrders folded(const std::vector<dbn::MboMsg>& records) {
   return orders;
 }
 
-// Levels, what is left of each order, the queues, and how far the books may be believed.
+// Compares levels, the remaining size of each order, the queues, and the staleness of the books.
 void check_same_books(TestOrders& a, TestOrders& b) {
   for (const dbn::Side side : {TestOrders::kBid, TestOrders::kAsk}) {
     for (std::int64_t price = 0; price < kPrices; ++price) {
@@ -87,7 +87,7 @@ TEST_CASE("A recorded book has the form of a venue's snapshot") {
   REQUIRE(records.size() == 4);
   CHECK(records[0].action == dbn::Action::kClear);
   CHECK(records[0].order_id == 0);
-  CHECK(records[1].order_id == 11);  // the queue's order, not the keys'
+  CHECK(records[1].order_id == 11);  // in the order of the queue, not of the keys
   CHECK(records[1].size == 3);
   CHECK(records[2].order_id == 10);
   CHECK(records[3].order_id == 9);
@@ -124,7 +124,7 @@ TEST_CASE("The latest records are recorded as they are, and a state of something
   std::vector<std::byte> pair(16, std::byte{7});
   RecordedState of_pairs;
   REQUIRE(of_pairs.add(*pairs, pair).ok());
-  CHECK(of_pairs.take_records() == pair);  // no flags of DBN in it
+  CHECK(of_pairs.take_records() == pair);  // it has no DBN flags
   const TallyFold tallies;
   RecordedState none;
   const absl::Status refused = none.add(tallies, std::as_bytes(std::span(&msg, 1)));

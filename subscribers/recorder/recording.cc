@@ -59,8 +59,8 @@ struct Recording::State {
   PosixDisk disk;
   std::unique_ptr<RecordingFiles> files;
   RecordedState state;
-  RecordBatch state_kind;                  // whose records the state is made of
-  std::optional<StoredPosition> appended;  // of the last record
+  RecordBatch state_kind;                  // kind of the records in the state
+  std::optional<StoredPosition> appended;  // position of the last record
   bool finished = false;
   const ForkWatch fork{"recording"};
 };
@@ -87,7 +87,7 @@ absl::Status Recording::State::append(const RecordBatch& batch) {
 
 absl::StatusOr<Recording> Recording::open(RecordingOptions options, Deadline deadline) {
   if (absl::Status valid = check_options(options); !valid.ok()) return valid;
-  // Two recorders of one recording would cut each other's records off.
+  // Two recorders of one recording would truncate each other's records.
   absl::StatusOr<ExclusiveLock> lock =
       ExclusiveLock::take(options.path + kLockSuffix, left_ns(deadline),
                           {"records it; stop that process, or record to another name", "recorder"});

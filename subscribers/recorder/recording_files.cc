@@ -98,7 +98,7 @@ absl::Status RecordingFiles::record(const RecordBatch& batch) {
   return writer_->write(batch.records);
 }
 
-// By the first records, which have to be those of the recording that goes on.
+// Chooses the format by the first records. To continue a recording, they must be of its kind.
 absl::Status RecordingFiles::choose_format(const RecordBatch& batch) {
   if (format_) return absl::OkStatus();
   if (continues_ && batch.schema_name != at_.kind.schema.name) {
@@ -146,7 +146,7 @@ absl::Status RecordingFiles::record_state(const RecordBatch& batch) {
 
 absl::Status RecordingFiles::record_in_parts(const RecordBatch& batch) {
   const std::size_t record_bytes = format_->record_bytes();
-  StoredPosition before = batch.last;  // of the record before the one at hand
+  StoredPosition before = batch.last;  // of the record before the current one
   before.sequence -= batch.records.size() / record_bytes;
   for (std::size_t at = 0; at < batch.records.size(); at += record_bytes, ++before.sequence) {
     const auto record = batch.records.subspan(at, record_bytes);
@@ -172,7 +172,8 @@ bool RecordingFiles::rotation_due(bool period_is_over) const {
   return period_is_over;
 }
 
-// Whether a record of that time begins a file. Called once for each record: it counts far ones.
+// Whether a record of that time begins a file. Call it once for each record, because it counts far
+// times.
 bool RecordingFiles::period_is_over(std::uint64_t time_ns) {
   if (!periods_.on()) return false;
   switch (periods_.judge(at_.began_ns, time_ns)) {
@@ -190,8 +191,8 @@ bool RecordingFiles::period_is_over(std::uint64_t time_ns) {
   return ++stray_records_ >= kStrayRecordsMax;
 }
 
-// The time of a file that begins with a record of `time_ns`, because of the size or after a crash.
-// If that record does not belong to a later period, it is the time of the previous file.
+// The time of a file that begins with a record of `time_ns` because of the file size or after a
+// crash. If that record does not belong to a later period, it is the time of the previous file.
 std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
   if (!periods_.on() || !is_time(at_.began_ns)) return time_ns;
   switch (periods_.judge(at_.began_ns, time_ns)) {
@@ -252,8 +253,8 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
   return absl::OkStatus();
 }
 
-// What a killed run has made and FILE.position does not believe. Gone for good before another name
-// is written there.
+// Removes a file that a killed run has made but FILE.position does not confirm. The removal is
+// synced before FILE.position names another file.
 absl::Status RecordingFiles::remove_leftover() const {
   const std::string path = file_path(options_.path, at_);
   const auto exists = disk_.exists(path);
@@ -262,12 +263,12 @@ absl::Status RecordingFiles::remove_leftover() const {
   return disk_.sync_directory(directory_of(path));
 }
 
-// Steps 2 and 3. FILE.position comes first: a file without one is never ours.
+// Steps 2 and 3. FILE.position is written first, because we own only files that it has named.
 absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t time_ns) {
   const absl::StatusOr<std::string> head =
       format_->head(options_.rotation.on() ? time_ns : dbn::kUndefTimestamp, session_);
   if (!head.ok()) return head.status();
-  // A number of which nothing is believed is given again.
+  // The number of a file without confirmed bytes is used again.
   if (next.bytes > 0 || next.part == 0) ++next.part;
   if (!options_.rotation.on()) next.part = 0;
   next.records = records_;
@@ -308,7 +309,7 @@ absl::Status RecordingFiles::commit(const StoredPosition& position) {
   RecordingPosition next = at_;
   next.position = position;
   next.records = records_;
-  next.kind = format_->kind();  // which a release before 0.2.0 has not said
+  next.kind = format_->kind();  // releases before 0.2.0 did not write it
   next.bytes = *bytes;
   next.event_records = event_records_;
   next.stray_records = stray_records_;
@@ -343,7 +344,7 @@ absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   return keep(move_position(ended));
 }
 
-// Keeps the first error, and adds how far the recording is complete.
+// Keeps the first error, and appends the record up to which the recording is complete.
 absl::Status RecordingFiles::keep(absl::Status status) {
   if (status.ok()) return status;
   const bool is_the_files = writer_ != nullptr && !writer_->cause().ok();

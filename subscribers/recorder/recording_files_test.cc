@@ -28,7 +28,7 @@ struct OnDisk : RecordingOnDisk {
   }
 };
 
-// Session n of a journal: its feed's symbols are those of n.
+// Session n of a journal. The symbols of its feed are those of n.
 Id128 session_id(std::uint8_t n) {
   Id128 id;
   id.bytes.fill(n);
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> metadata_of_session(const Id128& id, std::uint64_t s
 
 constexpr Sequence kBatch = 4 * kFeedEventRecords;  // whole events
 
-// The batch of records up to `last`, of that session.
+// Appends the batch of records up to `last`, of that session.
 absl::Status append_batch(RecordingFiles& recording, Sequence last, std::uint8_t session) {
   const std::string records = feed_records(last + 1 - kBatch, kBatch);
   RecordBatch batch = feed_batch(records, last);
@@ -128,7 +128,7 @@ TEST_CASE("A run that ended with a session notices that the feed of the next one
   options.feed_metadata = [](const Id128& id) { return metadata_of_session(id); };
   auto recording = prepared(on.disk, options);
   REQUIRE(append_batch(*recording, kBatch, 1).ok());
-  REQUIRE(recording->commit(position_in(kBatch, 2)).ok());  // it has heard of the next session
+  REQUIRE(recording->commit(position_in(kBatch, 2)).ok());  // the position is in the next session
   recording = prepared(on.disk, options);
   REQUIRE(append_batch(*recording, 2 * kBatch, 2).ok());
   REQUIRE(recording->finish(feed_batch("", 2 * kBatch)).ok());
@@ -174,7 +174,7 @@ TEST_CASE("Each period has its file, however the recording was cut into runs and
   whole.record(kBySecond, 3'000);
   for (Sequence last = 7; last < 3'000; last += 111) {
     in_runs.record(kBySecond, last);
-    // Also where a period ends, and an event is cut in two across runs.
+    // Also at the end of a period, and with an event that two runs share.
     in_runs.record(kBySecond, (last + kPerSecond - 1) / kPerSecond * kPerSecond);
   }
   in_runs.record(kBySecond, 3'000);
@@ -550,7 +550,7 @@ TEST_CASE("A FILE.position with any member missing or of another kind is damaged
     }
     const bool is_new = member == "stray_records" || member == "checksum" || member == "ended" ||
                         member == "feed_session";
-    if (member == "record_bytes" || is_new) continue;  // earlier releases wrote none
+    if (member == "record_bytes" || is_new) continue;  // earlier releases did not write it
     auto changed = whole;
     changed.erase(member);
     CHECK(refusal(changed) == Errc::kDamaged);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kDbnSuffix[] = ".dbn";
 
-// Whether the name ends so, compressed or not.
+// Whether the name has that suffix, apart from a suffix for compression.
 bool is_named(const std::string& path, absl::string_view suffix) {
   return absl::EndsWith(absl::StripSuffix(path, kZstdSuffix), suffix);
 }
@@ -31,8 +31,8 @@ std::uint32_t record_bytes_of(const RecordBatch& batch) {
   return batch.schema->record_bytes;
 }
 
-// The hash by which descriptions are told apart. A schema that Lapwing ships is what it is,
-// whichever release has given names to more of its values.
+// The hash that distinguishes descriptions; 0 for a schema that Lapwing ships, because releases may
+// add names for its values.
 std::uint64_t hash_of(const RecordBatch& batch) {
   const bool is_told = batch.schema != nullptr && !known_schema(batch.schema_name);
   return is_told ? batch.schema->hash() : 0;
@@ -71,7 +71,7 @@ absl::StatusOr<RecordingFormat> RecordingFormat::choose(const RecordBatch& batch
                                  kRecordFileSuffix, " or *", kRecordFileSuffix, kZstdSuffix));
 }
 
-// As the feed's version of DBN has the records.
+// Uses the records of the feed's version of DBN.
 absl::StatusOr<RecordingFormat> RecordingFormat::dbn_files(const RecordBatch& batch,
                                                            const std::string& path,
                                                            FeedMetadata feed_metadata) {
@@ -135,7 +135,7 @@ absl::Status RecordingFormat::check(const RecordBatch& batch) const {
   }
   const std::size_t record_bytes = kind_.record_bytes;
   bool is_whole = batch.records.size() % record_bytes == 0;
-  if (is_dbn()) {  // whose records say themselves how long they are
+  if (is_dbn()) {  // its records contain their own length
     for (std::size_t at = 0; is_whole && at < batch.records.size(); at += record_bytes) {
       is_whole = static_cast<std::size_t>(batch.records[at]) * dbn::kLengthUnit == record_bytes;
     }
@@ -169,7 +169,7 @@ absl::StatusOr<std::string> RecordingFormat::head(std::uint64_t began_ns,
   if (!is_dbn()) return record_file_head_;
   absl::StatusOr<std::string> raw = feed_metadata_(session_id);
   if (!raw.ok() || began_ns == dbn::kUndefTimestamp) return raw;
-  // As DBN's documentation has it for files that were split; when it ends is not known yet.
+  // DBN's documentation specifies this for files that were split. The end is not known yet.
   absl::Status set = dbn::set_time_range(*raw, began_ns, dbn::kUndefTimestamp);
   if (!set.ok()) return set;
   return raw;

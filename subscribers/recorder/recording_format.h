@@ -1,8 +1,8 @@
-// What the files of a recording are: DBN files or record files (snapshot/recording/record_file.h).
+// The format of a recording: DBN files or record files (snapshot/recording/record_file.h).
 //
-// DBN files hold the schemas that DBN has, and record files all others. A name that ends in
-// .records or .records.zst makes a record file of DBN's records, too; one that ends in .dbn or
-// .dbn.zst is refused for records that DBN does not have.
+// DBN files hold the schemas of DBN, and record files hold all others. If the name ends in .records
+// or .records.zst, DBN records are also written to a record file. If it ends in .dbn or .dbn.zst,
+// records that DBN does not have are refused.
 //
 // Thread safety: immutable. feed_metadata is called by choose(), head() and is_same_feed().
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace lapwing {
 
-// The DBN metadata of the feed of that session, raw.
+// The raw DBN metadata of the feed of that session.
 using FeedMetadata = std::function<absl::StatusOr<std::string>(const Id128& session_id)>;
 
 // Returns a FeedMetadata for the sessions of the bus in `directory`. Its errors: kBadInput, with
@@ -34,10 +34,10 @@ const Id128& session_of(const RecordBatch& batch);
 
 class RecordingFormat {
  public:
-  // For records like those of the batch, in files that are called `path` or made from it.
-  // Errors: kRecordSize (a schema that a file of this name cannot hold, or another record size than
-  // the metadata's version of DBN has), kInvalidArgument (the batch does not say how long a record
-  // is, or says what no record can be), kBadInput (metadata), those of `feed_metadata`.
+  // Chooses the format for records like those of the batch, in files that are named `path` or after
+  // it. Errors: kRecordSize (a schema that a file of this name cannot hold, or another record size
+  // than in the metadata's version of DBN), kInvalidArgument (the batch has no record size, or an
+  // impossible one), kBadInput (metadata), those of `feed_metadata`.
   static absl::StatusOr<RecordingFormat> choose(const RecordBatch& batch, const std::string& path,
                                                 FeedMetadata feed_metadata);
 
@@ -46,14 +46,14 @@ class RecordingFormat {
   const RecordClock& clock() const { return clock_; }
   const EventEnds& ends_event() const { return ends_event_; }
 
-  // Whether the batch holds whole records of this kind: a reader would take others for them.
+  // Ok if the batch holds whole records of this kind. A reader would misinterpret any others.
   // Errors: kRecordSize.
   absl::Status check(const RecordBatch& batch) const;
   // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
   // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
   absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
-  // Whether the metadata of both sessions is the same except for time range and limit, so that their
-  // records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
+  // Whether the metadata of both sessions is the same except for time range and limit, so that
+  // their records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
   // kBadInput.
   absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 

@@ -1,8 +1,8 @@
-// A recording in a series of files that is cut short before each of its operations on the disk: by
-// the end of its process, by a power cut, or by an operation that fails. Whatever it was, the next
-// run goes on, and the files then hold the feed, each record once.
+// A recording in a series of files that is cut short before each of its operations on the disk.
+// Either its process ends, the power is cut, or the operation fails. The next run always continues,
+// and the files then hold the feed, each record once.
 //
-// LAPWING_RECORDER_STRIDE: at every how many-th operation it is cut short; 1 unless it is set.
+// LAPWING_RECORDER_STRIDE: cuts it short only at every N-th operation; 1 unless it is set.
 #include <cerrno>
 #include <string>
 
@@ -35,7 +35,7 @@ void cut_short(SimDisk& disk, Cut cut) {
   }
 }
 
-// What FILE.position says after a cut is in the files already, whatever else is.
+// The contents described by FILE.position after a cut are already in the files.
 void check_position(SimDisk& disk, const RecordingFilesOptions& options) {
   const auto position = read_position(disk, options.path);
   if (!position.ok()) {

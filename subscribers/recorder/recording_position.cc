@@ -25,7 +25,7 @@ std::string hash_text(std::uint64_t hash) {
   return absl::StrFormat("%016x", hash);
 }
 
-// Releases before 0.2.0 have written neither.
+// Releases before 0.2.0 wrote neither of these.
 bool take_kind(const nlohmann::json& json, RecordedKind& kind) {
   if (!json.contains("record_bytes")) return true;
   std::string hash;
@@ -123,7 +123,7 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"checksum", hash_text(position.checksum)},
                                        {"ended", position.ended},
                                        {"feed_session", position.feed_session.hex()}};
-  // A name that is no UTF-8 must not throw here.
+  // A name that is not valid UTF-8 must not throw here.
   const std::string text =
       json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);
   return replace_file(disk, directory_of(recording_path),

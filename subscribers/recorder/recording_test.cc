@@ -51,7 +51,7 @@ absl::Status append(Recording& recording, Sequence first, Sequence last) {
   return recording.append({dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(last)});
 }
 
-// The entries of a book with so many orders, in the order of their keys.
+// The entries of a book with `orders` orders, in the order of their keys.
 std::vector<std::byte> entries_of_orders(const Fold& fold, std::uint64_t orders) {
   MemoryState state(fold.shape());
   for (Sequence n = 1; n <= orders; ++n) {
@@ -230,7 +230,7 @@ TEST_CASE("Every call of a recording is forked in a child, and its parent record
     if (!is_forked(recording.end_state({.last = feed_position(150)}))) return __LINE__;
     if (!is_forked(recording.commit()) || !is_forked(recording.finish())) return __LINE__;
     if (recording.position()->sequence != 100) return __LINE__;
-    // Files of the child's own get the numbers that the recording's had.
+    // The child's own files get the descriptor numbers that the recording's files had.
     std::vector<UniqueFd> own;
     for (int i = 0; i < 100; ++i) {
       own.emplace_back(memfd_create("own", MFD_CLOEXEC));

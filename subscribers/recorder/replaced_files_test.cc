@@ -1,4 +1,4 @@
-// A recording whose file was replaced, cut or moved away between two runs.
+// A recording whose file was replaced, truncated or moved away between two runs.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 struct ReplacedOnDisk : RecordingOnDisk {
   ReplacedOnDisk() : RecordingOnDisk("es.dbn") {}
-  // As a run that is killed after its last commit.
+  // Records like a run that is killed after its last commit.
   void record_until_killed(const Rotation& rotation, Sequence last) {
     const auto recording = prepared(disk, recording_options(path, rotation));
     const Sequence first = recording->position() ? recording->position()->sequence + 1 : 1;
@@ -20,7 +20,7 @@ struct ReplacedOnDisk : RecordingOnDisk {
   }
   RecordingPosition position() { return *read_position(disk, path); }
   std::string growing_file() { return file_path(path, position()); }
-  // That the recording is refused, and nothing changes by that. Returns the message.
+  // Checks that the recording is refused and that this changes nothing. Returns the message.
   std::string refusal(const Rotation& rotation) {
     const std::string position = read_file(position_path(path));
     const auto names = disk.list(directory.path()).value();
@@ -32,7 +32,7 @@ struct ReplacedOnDisk : RecordingOnDisk {
   }
 };
 
-// What a user can do.
+// Checks the choices of the user.
 void check_choices(ReplacedOnDisk& on, const std::string& message) {
   CAPTURE(message);
   CHECK(absl::StrContains(message, on.growing_file() + " ("));

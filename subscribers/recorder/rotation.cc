@@ -26,8 +26,8 @@ constexpr std::size_t kDateDigits = 8;
 constexpr std::size_t kTimeDigits = 6;
 constexpr std::size_t kNumberDigitsMin = 6;
 
-// A path up to its name's first dot, and the rest of it. A name that begins with a dot has its
-// first dot later.
+// A path up to the first dot of its name, and the rest. A dot at the beginning of the name does not
+// count.
 struct SplitPath {
   std::string stem;
   std::string suffix;
@@ -41,7 +41,7 @@ SplitPath split(const std::string& path) {
   return {path.substr(0, dot), path.substr(dot)};
 }
 
-// Removes the digits that `text` begins with, and returns how many.
+// Removes the digits that `text` begins with, and returns their number.
 std::size_t take_digits(absl::string_view& text) {
   const std::size_t all = text.size();
   while (!text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
@@ -101,18 +101,18 @@ Period Periods::period_of(std::uint64_t time_ns) const {
   absl::CivilDay first = first_day(absl::ToCivilDay(time, zone_));
   while (begin(first) > time) first = first_day(first - 1);
   while (begin(next(first)) <= time) first = next(first);
-  // Before 1970 there are no records.
+  // There are no records before 1970.
   const auto to_ns = [](absl::Time at) {
     return static_cast<std::uint64_t>(absl::ToUnixNanos(std::max(at, absl::UnixEpoch())));
   };
   return {to_ns(begin(first)), to_ns(begin(next(first)))};
 }
 
-// Of the day, week or month that `day` is in.
+// The first day of the day, week or month that contains `day`.
 absl::CivilDay Periods::first_day(absl::CivilDay day) const {
   switch (rotation_.calendar) {
     case Rotation::Calendar::kWeek: {
-      // Both count from Monday; that of the standard library has it as 1.
+      // Both count from Monday, which is 1 in the standard library.
       const unsigned days_ago = (static_cast<unsigned>(absl::GetWeekday(day)) + 1 + 7 -
                                  rotation_.week_begin.iso_encoding()) %
                                 7;
@@ -136,7 +136,7 @@ absl::CivilDay Periods::next(absl::CivilDay first) const {
   }
 }
 
-// When the period that begins on that day does.
+// The time at which the period of that first day begins.
 absl::Time Periods::begin(absl::CivilDay first) const {
   const absl::TimeZone::TimeInfo info =
       zone_.At(absl::CivilSecond(first) + rotation_.at / std::chrono::seconds(1));

@@ -1,26 +1,26 @@
-// When a recording goes on in another file, and what its files are called.
+// When a recording continues in another file, and how its files are named.
 //
 //   es.dbn.zst is recorded into es.000001.20261120T143000Z.dbn.zst, es.000002.…
 //
-// The number orders them, whatever times the records carry; the time is that of the first record
-// (ts_recv; of bars ts_event). A file's name ends where the path's first dot is and goes on there.
+// The number orders the files, whatever the times of their records. The time is that of the first
+// record (ts_recv; for bars ts_event). Both are inserted at the first dot of the path's name.
 //
-// By time: a period begins at every multiple of `every` since 1970 in UTC, or by the calendar of a
-// time zone: each day, week or month at a time of day. The first record whose time lies in a later
-// period than that of the file begins a file. So the same records make the same files, live or read
-// from the journal a day later. A record of an earlier period, out of order, stays in the open
-// file.
+// By time: a period begins at every multiple of `every` since 1970 in UTC, or each day, week or
+// month at a time of day in a time zone. The first record whose time is in a later period than that
+// of the file begins a new file. So the same records make the same files, whether they are read
+// live or from the journal a day later. An out-of-order record of an earlier period stays in the
+// open file.
 //
 // A record with a wrong time must not end the rotation. A time is far if it is more than
 // kAheadNsMax after the period of the open file, or more than kBehindNsMax before it. A record with
-// a far time or without a time goes to the open file. After kStrayRecordsMax far records in a row
-// the time of the feed has moved, ahead or back, and the last of them begins a file.
+// a far time or without a time goes to the open file. After kStrayRecordsMax far records in a row,
+// the time of the feed is assumed to have moved, and the last of them begins a file.
 //
-// By size: the file has reached `bytes`. Bytes that zstd keeps back, of 384 KiB of records at most,
-// come on top.
+// By size: the file has reached `bytes`. It may become larger by the records that zstd holds back,
+// at most 384 KiB of them.
 //
-// A venue's event (up to a record with flag LAST) is not cut in two, unless it is longer than
-// kEventRecordsMax; of a schema without such flags every record is an event by itself.
+// An event of the venue (up to a record with flag LAST) is not split, unless it is longer than
+// kEventRecordsMax. In a schema without such flags every record is an event of its own.
 //
 // Thread safety: plain values and pure functions; Periods: one thread.
 #pragma once
@@ -57,7 +57,7 @@ struct Period {
   friend bool operator==(const Period&, const Period&) = default;
 };
 
-// Where a record's time lies, seen from the period of the open file.
+// A record's time relative to the period of the open file.
 enum class RecordTime {
   kOfThisFile,  // or slightly before it, out of order
   kOfLaterFile,
@@ -68,14 +68,14 @@ enum class RecordTime {
 // The periods of a rotation by time.
 class Periods {
  public:
-  // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the time
-  // zone cannot be loaded.
+  // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the
+  // time zone cannot be loaded.
   static absl::StatusOr<Periods> of(const Rotation& rotation);
 
   bool on() const { return rotation_.by_time(); }
   // The period of a time (record_clock.h).
   Period period_of(std::uint64_t time_ns) const;
-  // Where `time_ns` lies, seen from a file that began at `began_ns`. If the file began without a
+  // Classifies `time_ns` relative to a file that began at `began_ns`. If the file began without a
   // time, every time is later.
   RecordTime judge(std::uint64_t began_ns, std::uint64_t time_ns) const;
 
@@ -88,19 +88,19 @@ class Periods {
 
   Rotation rotation_;
   absl::TimeZone zone_;
-  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // whose period was asked for last
+  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // period_ is that of this time
   mutable Period period_ = {};
 };
 
 // Errors: kInvalidArgument, with the remedy: the name is unknown, or the machine has no time zones.
 absl::StatusOr<absl::TimeZone> load_time_zone(const std::string& name);
 
-// `path` and the name of its file `number`; without the time where that is undefined.
+// The path of file `number` of a series; without the time if that is undefined.
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns);
-// Whether a file of that name could be one of `path`'s.
+// Whether a file of that name could belong to the series of `path`.
 bool is_part_name(const std::string& path, const std::string& name);
 
-// Whether a record is the last of its venue's event. Where a schema has no events, every one is.
+// Whether a record is the last of its venue's event. In a schema without events every record is.
 class EventEnds {
  public:
   EventEnds() = default;
@@ -108,7 +108,7 @@ class EventEnds {
   bool operator()(std::span<const std::byte> record) const;
 
  private:
-  std::optional<std::uint32_t> flags_ = {};  // where they stand
+  std::optional<std::uint32_t> flags_ = {};  // their offset
 };
 
 }  // namespace lapwing

@@ -97,7 +97,7 @@ namespace {
 
 constexpr char kChicago[] = "America/Chicago";
 
-// "2026-03-08T17:00:00-05:00", in ns.
+// Parses "2026-03-08T17:00:00-05:00"; returns ns.
 std::uint64_t ns_of(const std::string& rfc3339) {
   absl::Time time;
   std::string error;
@@ -106,7 +106,7 @@ std::uint64_t ns_of(const std::string& rfc3339) {
   return static_cast<std::uint64_t>(absl::ToUnixNanos(time));
 }
 
-// That a period of the rotation is [begin, end), from its first nanosecond to its last.
+// Checks that a period of the rotation is [begin, end), from its first nanosecond to its last.
 void check_period(const Rotation& rotation, const std::string& begin, const std::string& end) {
   const Periods periods = periods_of(rotation);
   const Period period{ns_of(begin), ns_of(end)};

@@ -1,4 +1,4 @@
-// A series that rotates by time, of a feed in which some times are wrong.
+// A series that rotates by time, with a feed in which some times are wrong.
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
@@ -20,7 +20,7 @@ RecordingFilesOptions hourly(std::uint64_t bytes = 0) {
   return recording_options(std::string(kStrayRoot) + "/es.dbn", {bytes, std::chrono::hours(1)});
 }
 
-// A record a minute, each an event by itself.
+// One record a minute, each an event of its own.
 Times minutes(std::uint64_t count) {
   Times times;
   for (std::uint64_t i = 0; i < count; ++i) times.push_back(kFeedBeginNs + i * kMinuteNs);
@@ -39,7 +39,7 @@ absl::Status append_times(RecordingFiles& recording, const Times& times, Sequenc
   return recording.append(feed_batch(bytes, last));
 }
 
-// From the recording's position to the end, as record_up_to() does it.
+// Records from the recording's position to the end, like record_up_to().
 absl::Status record(Disk& disk, const RecordingFilesOptions& options, const Times& times,
                     SimRandom& random) {
   auto recording = RecordingFiles::prepare(disk, options);
@@ -57,7 +57,7 @@ absl::Status record(Disk& disk, const RecordingFilesOptions& options, const Time
 
 struct NameAndRecords {
   std::string name;
-  std::uint64_t start = 0;  // as the metadata have it
+  std::uint64_t start = 0;  // from the metadata
   std::vector<Sequence> records;
 
   friend bool operator==(const NameAndRecords&, const NameAndRecords&) = default;
@@ -105,8 +105,8 @@ const std::vector<std::uint64_t>& wrong_times() {
   return times;
 }
 
-// Cuts a recording of these times before each of its operations, and compares what the next run
-// makes of it with a recording that was not cut.
+// Cuts a recording of these times short before each of its operations. Compares the result of the
+// next run with a recording that was not cut.
 void check_cuts(const Times& times, const RecordingFilesOptions& options) {
   const auto whole = recorded_times(times, options);
   REQUIRE(whole.size() > 2);
@@ -153,7 +153,8 @@ TEST_CASE("Wrong times that come again and again begin no file") {
     times.push_back(time);
   }
   const auto files = recorded_times(times);
-  // The first record begins the series, and its time is wrong: that is noticed at the first good ones.
+  // The first record begins the series with a wrong time, which is detected at the first good
+  // records.
   CHECK(files.size() <= 2 + 5);
   times.erase(times.begin(), times.begin() + kStrayRecordsMax - 1);
   CHECK(names(recorded_times(times)) == names(recorded_times(minutes(300))));

@@ -1,4 +1,4 @@
-"""Shows Markdown in the site as GitHub does, and neighbouring blocks of several languages as tabs.
+"""Renders Markdown as GitHub does, and shows adjacent code blocks of several languages as tabs.
 
 MkDocs uses Python-Markdown, which differs from CommonMark. The content of a list item is indented by 4. A
 list or an item cannot follow a paragraph directly. `\\|` in the code of a table is two characters. A
@@ -24,7 +24,7 @@ def outside_code(line):
 
 def converted(lines):
     """The lines of a page, for Python-Markdown."""
-    columns = []  # where the text of each enclosing item of a list begins
+    columns = []  # column of the text of each enclosing list item
     fence, before, in_one_block = None, "", False
     for line in lines:
         text = line.lstrip(" ")

@@ -1,4 +1,4 @@
-"""Brings the files outside docs/ that a page links to into the site, as project/PATH.
+"""Adds files outside docs/ to the site if a page links to them, as project/PATH.
 
 Markdown becomes a page, source code a page that shows it, and a picture remains a picture. The links of
 all pages are rewritten here, so that the pages also work on GitHub.
@@ -13,18 +13,18 @@ from mkdocs.structure.files import File, InclusionLevel
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(\]\(|^\[[^\]]+\]: |\b(?:src|href)=\")(?![a-z]+:|#|/)([^)\s#\"]+)(?=[)\s#\"])", re.M)
 PLAIN = (".md", ".png", ".svg")
-LANGUAGES = {".cc": "cpp", ".h": "cpp"}  # others are named like their suffix
+LANGUAGES = {".cc": "cpp", ".h": "cpp"}  # others have the name of their suffix
 
 
 def in_tree(page, target):
-    """The path in the tree that a link of a page names, or None if there is no such file."""
+    """The path in the tree of a link's target, or None if there is no such file."""
     path = Path(os.path.normpath(ROOT / Path(page).parent / target))
     path = path / "README.md" if path.is_dir() else path
     return path.relative_to(ROOT).as_posix() if path.is_file() and path.is_relative_to(ROOT) else None
 
 
 def in_site(path):
-    """The path of a file of the tree among the sources of the site."""
+    """The path of a file of the tree in the site."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return f"project/{path}" + ("" if path.endswith(PLAIN) else ".md")
@@ -36,7 +36,7 @@ def of_tree(uri):
 
 
 def with_folders(nav):
-    """The navigation, with the pages of a folder instead of its name."""
+    """The navigation, with each folder's name replaced by its pages."""
     if isinstance(nav, list):
         return [with_folders(entry) for entry in nav]
     if isinstance(nav, dict):

@@ -1,16 +1,16 @@
-// How fast the package is: README.md of the folder above.
+// The rates of the package. See README.md of the parent folder.
 using System;
 using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
 using Lapwing;
 
-/// <summary>Times of passes, the first of which does not count.</summary>
+/// <summary>Times of passes, except the first.</summary>
 sealed class Passes
 {
     readonly List<double> ns = new List<double>();
 
-    /// <summary>Bytes that the runtime allocated in all passes that count.</summary>
+    /// <summary>Bytes that the runtime allocated in these passes.</summary>
     internal long Garbage { get; private set; }
 
     internal double MedianNs
@@ -23,7 +23,7 @@ sealed class Passes
         }
     }
 
-    /// <summary>`begin` is not timed; what it returns is used by `work`, and disposed of.</summary>
+    /// <summary>`begin` is not timed. Its result is passed to `work` and disposed.</summary>
     internal static Passes Run<T>(int count, Func<T> begin, Action<T> work)
         where T : IDisposable
     {
@@ -53,7 +53,7 @@ sealed class Passes
 
 static class Clock
 {
-    /// <summary>Monotonic.</summary>
+    /// <summary>Monotonic time.</summary>
     internal static double Ns => System.Diagnostics.Stopwatch.GetTimestamp() * (1e9 / System.Diagnostics.Stopwatch.Frequency);
 }
 
@@ -74,7 +74,7 @@ sealed class Step
 
 static class Rates
 {
-    const string RecordFormat = "F3"; // of ns a record
+    const string RecordFormat = "F3"; // format of ns per record
     const int RowBytes = 56;
     const int Capacity = 1 << 20;
 
@@ -90,7 +90,7 @@ static class Rates
         { "channel-ping", RoundTrips.ChannelPing },
     };
 
-    /// <summary>The publishers have no journal, which could fill a gap.</summary>
+    /// <summary>The publishers have no journal to fill gaps.</summary>
     internal static SubscriberOptions OptionsOf(string directory) => new SubscriberOptions
     {
         Directory = directory, Start = Start.Oldest, OnGap = OnGap.Skip, Wait = WaitStrategy.Busy,
@@ -120,7 +120,7 @@ static class Rates
         }
     }
 
-    /// <summary>The next record; events before it are read into `batch`, and left there.</summary>
+    /// <summary>Reads the next record. Events before it are read into `batch` and lost.</summary>
     internal static void TakeNext(Subscriber subscriber, byte[] record, Batch batch)
     {
         for (;;)

@@ -1,4 +1,4 @@
-// Records and messages that go to another process and come back: the rates echo to channel-ping.
+// Records and messages to another process and back: the rates echo to channel-ping.
 using System;
 using Lapwing;
 
@@ -9,11 +9,11 @@ static class RoundTrips
     const int MessageBytes = 32;
     const uint MessageType = 1;
     const int BlockTrips = 1000;
-    const string TripFormat = "F1"; // of ns a round trip
+    const string TripFormat = "F1"; // format of ns per round trip
 
-    static readonly TimeSpan patience = TimeSpan.FromSeconds(10); // for the other process
+    static readonly TimeSpan patience = TimeSpan.FromSeconds(10); // maximum wait for the peer
 
-    /// <summary>A subscriber whose publisher is there.</summary>
+    /// <summary>A subscriber whose publisher has started.</summary>
     static Subscriber Attached(string directory, Batch batch)
     {
         var options = Rates.OptionsOf(directory);
@@ -45,7 +45,7 @@ static class RoundTrips
         return "";
     }
 
-    /// <summary>Blocks of trips; where there are more, the first one does not count.</summary>
+    /// <summary>Blocks of trips. If there are several, the first one is not counted.</summary>
     static string Timed(long count, Action send, Action receive)
     {
         var block = Math.Min(count, BlockTrips);
@@ -100,7 +100,7 @@ static class RoundTrips
             }
             catch (LapwingException)
             {
-                // The other side has ended, with all it needs.
+                // The other side has ended after receiving everything.
             }
             return "";
         }

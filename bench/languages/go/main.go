@@ -1,4 +1,4 @@
-// Command rates is how fast the Go package is: README.md of the folder above.
+// Command rates measures the Go package. See README.md of the parent folder.
 package main
 
 import (
@@ -14,17 +14,17 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// A publisher without a journal never waits. Other waits have no deadline: a context with one costs a
-// clock reading a call.
+// A publisher without a journal never waits. Other waits have no deadline, because a context with
+// one reads the clock in each call.
 
 const (
-	rateBytes     = 56 // of a record
+	rateBytes     = 56 // bytes per record
 	rateCapacity  = 1 << 20
 	echoCapacity  = 4096
 	attachWithin  = 10 * time.Second
 	blockTrips    = 1000
 	messageBytes  = 32
-	echoedMessage = 1 // its type
+	echoedMessage = 1 // message type
 )
 
 var rates = map[string]func(step) string{
@@ -38,7 +38,7 @@ var rates = map[string]func(step) string{
 	"channel-ping": rateChannelPing,
 }
 
-// step has the arguments of a rate: key=value.
+// step contains the arguments of a rate: key=value.
 type step map[string]string
 
 func (s step) text(key string) string { return s[key] }
@@ -54,7 +54,7 @@ func main() {
 	fmt.Println(rates[os.Args[1]](s))
 }
 
-// must is what was made.
+// must returns made or ends the program with the error.
 func must[T any](made T, err error) T {
 	check(err)
 	return made
@@ -66,7 +66,8 @@ func check(err error) {
 	}
 }
 
-// stopwatch has how long each pass took, and what the runtime allocated during all of them.
+// stopwatch stores the duration of each pass, and the bytes that the runtime allocated during all
+// of them.
 type stopwatch struct {
 	began     time.Time
 	heap      runtime.MemStats
@@ -86,12 +87,12 @@ func (w *stopwatch) stop() {
 	w.took = append(w.took, took)
 }
 
-// perRecord shows the median pass, in ns a record.
+// perRecord formats the median pass in ns per record.
 func (w *stopwatch) perRecord(records int) string {
 	return fmt.Sprintf("ns=%.3f", float64(median(w.took))/float64(records))
 }
 
-// measure performs a step's passes, and before them one that does not count.
+// measure runs a step's passes, after one pass that is not counted.
 func measure(s step, pass func(*stopwatch)) *stopwatch {
 	pass(new(stopwatch))
 	w := new(stopwatch)
@@ -157,7 +158,7 @@ func rateTake(s step) string {
 	return w.perRecord(records)
 }
 
-// takeRecords iterates, which is faster than ReadOne: a call of cgo is paid once for many records.
+// takeRecords iterates, which is faster than ReadOne, because one cgo call returns many records.
 func takeRecords(s *lapwing.Subscriber, count int) {
 	for item, err := range s.Items(context.Background()) {
 		check(err)
@@ -200,7 +201,7 @@ func ratePublishOne(s step) string {
 	return w.perRecord(records)
 }
 
-// takeNext takes the next record, and reads the events before it.
+// takeNext reads the next record, and skips events before it.
 func takeNext(s *lapwing.Subscriber, record []byte) {
 	for {
 		_, err := s.ReadOne(context.Background(), record)
@@ -237,7 +238,7 @@ func ratePing(s step) string {
 	})
 }
 
-// roundTrips answers with the median block, in ns a round trip. The first block warms up.
+// roundTrips returns the median block in ns per round trip. The first block is a warm-up.
 func roundTrips(s step, trip func()) string {
 	var blocks []float64
 	for left := s.number("count"); left > 0; left -= blockTrips {
@@ -254,7 +255,7 @@ func roundTrips(s step, trip func()) string {
 	return fmt.Sprintf("ns=%.1f", median(blocks))
 }
 
-// Receive and Send copy 32 bytes, and cost a call of cgo less than a view and a claim.
+// Receive and Send copy 32 bytes, but need one cgo call less than a view and a claim.
 
 func rateChannelEcho(s step) string {
 	ctx, options := context.Background(), lapwing.ChannelOptions{Wait: lapwing.WaitBusy}
@@ -269,7 +270,7 @@ func rateChannelEcho(s step) string {
 		check(consumer.Receive(ctx, &message))
 		check(producer.Send(ctx, message))
 	}
-	_ = producer.Drain(ctx) // the peer may close as soon as it has the last message
+	_ = producer.Drain(ctx) // the peer may close after the last message
 	return ""
 }
 

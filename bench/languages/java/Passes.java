@@ -4,15 +4,15 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 
-/** The timed passes of a rate. The first one warms up, and does not count. */
+/** The timed passes of a rate. The first one is a warm-up and not counted. */
 final class Passes {
   private static final ThreadMXBean THREADS =
       (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
-  private final long records; // of a pass
+  private final long records; // per pass
   private final long[] ns;
   private int next = -1;
-  private long allocated; // in the passes that count
+  private long allocated; // in the counted passes
   private long beginNs;
   private long beginAllocated;
 
@@ -43,13 +43,13 @@ final class Passes {
     next++;
   }
 
-  /** Of the median pass, a record. */
+  /** The median pass, in ns per record. */
   String ns() {
     Arrays.sort(ns);
     return Rates.rounded("ns=%.3f", (double) ns[ns.length / 2] / records);
   }
 
-  /** Bytes that all threads have allocated, a record. */
+  /** Bytes that all threads have allocated, per record. */
   String garbage() {
     return Rates.rounded(" garbage=%.3f", (double) allocated / ns.length / records);
   }

@@ -18,7 +18,7 @@ import lapwing.Subscriber;
 import lapwing.SubscriberOptions;
 import lapwing.WaitMode;
 
-/** How fast records are read and published: README.md of the folder above. */
+/** The rates of reading and publishing records. See README.md of the parent folder. */
 final class Rates {
   static final int RECORD_BYTES = 56;
 
@@ -46,14 +46,14 @@ final class Rates {
     run(rates(), arguments);
   }
 
-  /** What this package can do, by name. */
+  /** The rates that this package supports, by name. */
   static Map<String, Function<Step, String>> rates() {
     return new HashMap<>(Map.of("read", Rates::read, "take", Rates::take, "publish", Rates::publish,
         "publish-one", Rates::publishOne, "echo", RoundTrips::echo, "ping", RoundTrips::ping,
         "channel-echo", RoundTrips::channelEcho, "channel-ping", RoundTrips::channelPing));
   }
 
-  /** Runs the rate that the first argument names, and prints what it returns. */
+  /** Runs the rate named by the first argument, and prints its result. */
   static void run(Map<String, Function<Step, String>> rates, String[] arguments) {
     Map<String, String> values = new HashMap<>();
     for (int i = 1; i < arguments.length; i++) {
@@ -69,7 +69,7 @@ final class Rates {
 
   static SubscriberOptions.Builder fromOldest() {
     return SubscriberOptions.builder().start(Start.oldest()).waitMode(WaitMode.BUSY)
-        .onGap(SubscriberOptions.OnGap.SKIP); // without a journal nothing fills one
+        .onGap(SubscriberOptions.OnGap.SKIP); // there is no journal to fill gaps
   }
 
   static PublisherOptions withoutJournal(long capacity) {

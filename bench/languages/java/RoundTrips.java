@@ -29,7 +29,7 @@ final class RoundTrips {
 
   private RoundTrips() {}
 
-  /** Times them in blocks, of which the first one warms up. The answer has the median block. */
+  /** Times round trips in blocks and returns the median block. The first one is a warm-up. */
   private static String timed(long count, Runnable roundTrip) {
     List<Double> blocks = new ArrayList<>();
     for (long left = count; left > 0; left -= BLOCK) {
@@ -49,7 +49,7 @@ final class RoundTrips {
 
   // ---- two buses --------------------------------------------------------------------------------
 
-  /** A bus to the other process, and one from it. */
+  /** A bus to the other process, and a bus from it. */
   private record Buses(Publisher out, Subscriber in, Row row, Batch events)
       implements AutoCloseable {
 
@@ -126,7 +126,7 @@ final class RoundTrips {
       try {
         out.drain(PATIENCE);
       } catch (LapwingException e) {
-        // The other side has ended, with all it needs.
+        // The other side has ended after receiving everything.
       }
       return "";
     }

@@ -8,8 +8,8 @@ import lapwing.Subscriber
 import lapwing.coroutines.awaitItem
 
 /**
- * The rate of reading in a coroutine. The others are Java's: without a wait to suspend in, its calls are
- * the fastest ones of Kotlin, too.
+ * The rate of reading in a coroutine. The other rates are Java's: its calls are the fastest in
+ * Kotlin unless a wait must suspend.
  */
 fun main(arguments: Array<String>) {
     val rates = Rates.rates()

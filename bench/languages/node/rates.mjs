@@ -1,5 +1,5 @@
-// How fast the package is: README.md of bench/languages. What waits asks again at once, in this thread: a wait of the
-// package would be a turn of the event loop.
+// The rates of the package. See README.md of bench/languages. Waits retry immediately in this
+// thread, because a wait of the package would take a turn of the event loop.
 import { getHeapStatistics, GCProfiler } from 'node:v8';
 import { Batch, Consumer, LapwingError, Listener, Producer, Publisher, Subscriber } from 'lapwing';
 
@@ -24,14 +24,15 @@ function nsOf(work) {
   return (performance.now() - began) * NS_PER_MS;
 }
 
-/** The median of what passes take, in ns a record; `pass` returns the ns of one. One more warms up. */
+/** The median time of the passes, in ns per record. `pass` returns the ns of one. One more pass
+ * warms up. */
 function medianPassNs(pass) {
   const records = number('records');
   const each = Array.from({ length: number('passes') + 1 }, () => pass(records) / records);
   return median(each.slice(1));
 }
 
-/** ns a round trip of the median block; the first one warms up. */
+/** The ns per round trip in the median block. The first block is a warm-up. */
 function medianRoundTripNs(roundTrip) {
   const block = () => {
     for (let trip = 0; trip < BLOCK; ++trip) roundTrip();
@@ -42,7 +43,7 @@ function medianRoundTripNs(roundTrip) {
 
 const usedOf = ({ heapStatistics }) => heapStatistics.usedHeapSize;
 
-/** Bytes that V8 allocates for a work: what its heap grows by, and what is collected meanwhile. */
+/** The bytes that V8 allocates during `work`: the growth of its heap plus the collected bytes. */
 function allocatedBy(work) {
   const profiler = new GCProfiler();
   profiler.start();
@@ -116,10 +117,10 @@ async function publishBy(rows) {
   return `ns=${ns.toFixed(3)}`;
 }
 
-/** A bus each way: this side's publisher, and its subscriber of the other one's. */
+/** One bus in each direction: this side's publisher, and a subscriber of the other side's bus. */
 async function openBothWays() {
   const publisher = await publisherOf(text('out'), ECHO_CAPACITY);
-  const subscriber = subscriberOf(text('in')); // waits for the other bus, as for a publisher that restarts
+  const subscriber = subscriberOf(text('in')); // waits for the other bus
   const record = new Uint8Array(RECORD_BYTES);
   return {
     publish: () => publisher.tryPublish(record),
@@ -174,7 +175,7 @@ async function channelEcho() {
     receive(consumer);
     send(producer);
   }
-  await producer.drain().catch(() => undefined); // the other side may have ended behind the last message
+  await producer.drain().catch(() => undefined); // the other side may end after the last message
   [consumer, producer, listener].forEach((handle) => handle.destroy());
   return '';
 }

@@ -1,4 +1,4 @@
-"""The rates of Python: README.md of the folder above."""
+"""The rates of Python. See README.md of the parent folder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import lapwing
 
 RECORD_BYTES = 56
 MESSAGE_BYTES = 32
-ROUND_TRIPS = 1000  # in a block
+ROUND_TRIPS = 1000  # per block
 CAPACITY = 1 << 20
-SECONDS = 10.0  # for the other side to appear
+SECONDS = 10.0  # maximum wait for the other side
 
 ns = time.monotonic_ns
 
@@ -57,13 +57,13 @@ def publisher_at(directory: str, capacity: int) -> lapwing.Publisher:
 
 
 def median_pass(step: Step, timed: Callable[[], int]) -> str:
-    """ns a record of the median pass, where timed() takes one; the first warms up."""
+    """The ns per record of the median pass, each run by timed(). The first one warms up."""
     passes = [timed() for _ in range(step.number("passes") + 1)]
     return f"{statistics.median_high(passes[1:]) / step.number('records'):.3f}"
 
 
 def median_round_trip(step: Step, round_trip: Callable[[], None]) -> str:
-    """ns of one, in the median block; the first block warms up."""
+    """The ns per round trip in the median block. The first block warms up."""
     blocks = []
     for _ in range(step.number("count") // ROUND_TRIPS):
         started = ns()
@@ -91,7 +91,7 @@ def _(step: Step) -> str:
                     left -= len(item.rows)
             return ns() - started
 
-    # The interpreter counts what is allocated now, and not what was: garbage has no counter.
+    # The interpreter counts current allocations, not past ones, so there is no counter of garbage.
     return f"ns={median_pass(step, read)} garbage=-"
 
 
@@ -120,16 +120,16 @@ def _(step: Step) -> str:
 
 @rate("to-arrow")
 def _(step: Step) -> str:
-    """Records of dbn.mbp-1 as an Arrow batch, and a copy of them, in turns.
+    """Converts records of dbn.mbp-1 to an Arrow batch, and copies them, alternating.
 
-    copy: the time of the copy over that of the batch, of the median pass.
+    copy: the time of the copy divided by the time of the batch, in the median pass.
     """
     schema = lapwing.Schema.shipped("dbn.mbp-1")
     rows = np.zeros(step.number("records"), schema.dtype)
     rows["action"], rows["side"] = b"T", b"B"
     records = lapwing.Records(rows, 1, schema)
     batches, ratios = [], []
-    for _ in range(step.number("passes") + 1):  # the first warms up
+    for _ in range(step.number("passes") + 1):  # the first is a warm-up
         started = ns()
         records.to_arrow()
         made = ns()
@@ -170,7 +170,7 @@ def _(step: Step) -> str:
 
 
 class BothWays:
-    """This side's publisher, and its subscriber of the other's."""
+    """This side's publisher, and its subscriber of the other side's bus."""
 
     def __init__(self, publisher: lapwing.Publisher, subscriber: lapwing.Subscriber) -> None:
         self._publisher = publisher

@@ -1,6 +1,6 @@
-// Records of one size over a pair of descriptors that carry bytes: a Unix socket, two pipes.
+// Records of one size over a pair of descriptors that carry bytes: a Unix socket or two pipes.
 //
-// Writes as many records in one call as suit it, reads as much as is there. Never waits.
+// Writes several records per call, and reads all available bytes. Never waits.
 //
 // Thread safety: one thread. Does not own the descriptors.
 #pragma once
@@ -30,8 +30,8 @@ class ByteStream {
   std::uint64_t send_records_max() const { return kRecordsTogether; }
   std::int64_t reported_lost() const { return -1; }
 
-  // A record is taken once it stands in the buffer, and the buffer takes none while it is not
-  // empty; what the kernel has no room for goes out with the next call.
+  // A record counts as taken when it is in the buffer. The buffer takes records only when it is
+  // empty. Bytes for which the kernel has no room are written by the next call.
   std::uint64_t send(std::uint64_t first, std::uint64_t count) {
     if (sent_bytes_ == unsent_bytes_) {
       for (std::uint64_t i = 0; i < count; ++i) {

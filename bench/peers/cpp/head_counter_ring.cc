@@ -1,7 +1,7 @@
-// The ring that most articles show: slots, and one counter of how many have been written. A reader
-// that is a lap behind jumps to the oldest slot; nothing tells it that the slot is being written
-// while it copies. So its records can be torn, which is counted, and why it is here: it is the
-// speed that one has by not looking.
+// The ring of most articles: slots, and one counter of written records. A reader that is a lap
+// behind jumps to the oldest slot, but cannot detect that the slot is being written while it
+// copies. Therefore its records may be torn, which is counted. It shows the speed without this
+// check.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ std::size_t slot_bytes_for(const Options& options) {
   return (options.bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
-// One direction. The head stands on a line of its own before the slots.
+// One direction. The head has its own line before the slots.
 class Ring {
  public:
   Ring(const Options& options, const std::string& name, bool make)
@@ -99,7 +99,7 @@ class HeadCounterRing {
     const std::uint64_t count = std::min(head - next_, kReadRecordsMax);
     for (std::uint64_t i = 0; i < count; ++i) {
       std::memcpy(record_.data(), ring.slot(next_++), words_ * sizeof(std::uint64_t));
-      // The copy is the record; the compiler may not read the slot again behind it.
+      // The copy is the record; the compiler must not read the slot again.
       asm volatile("" ::"r"(record_.data()) : "memory");
       on_record(record_.data());
     }

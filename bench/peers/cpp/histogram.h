@@ -1,9 +1,11 @@
-// A log-linear histogram of durations and its percentiles; the same in every language of the peers.
+// A log-linear histogram of durations and its percentiles, the same in all languages of the peers.
 //
-// Below 128 ns a bucket is one nanosecond; above, 64 buckets to a power of two. A percentile is the
-// largest duration of its bucket, or the exact maximum if that is smaller, so it never flatters.
+// Below 128 ns a bucket is one nanosecond. Above, there are 64 buckets per power of two. A
+// percentile is the largest duration of its bucket, or the exact maximum if that is smaller, so it
+// is never too small.
 //
-// Thread safety: one thread. add() neither allocates nor faults: the memory is touched up front.
+// Thread safety: one thread. add() neither allocates nor faults, because the memory is touched in
+// advance.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +30,8 @@ class Histogram {
   std::uint64_t count() const { return count_; }
   std::uint64_t max_ns() const { return max_; }
 
-  // The smallest bucket's end that `fraction` of the durations do not exceed; 0 of none.
+  // The end of the smallest bucket that `fraction` of the durations do not exceed; 0 if there are
+  // none.
   std::uint64_t percentile_ns(double fraction) const {
     const double rank = std::max(1.0, std::ceil(fraction * static_cast<double>(count_)));
     std::uint64_t seen = 0;

@@ -1,7 +1,8 @@
-// iceoryx (the first one): publish and subscribe between processes over its daemon RouDi, chunks
-// loaned and written in place, read in place, busy. As by default a full queue loses its oldest.
+// iceoryx (the first version): publish and subscribe between processes with its daemon RouDi.
+// Chunks are loaned, written and read in place, with busy polling. By default a full queue drops
+// its oldest chunk.
 //
-// There is one RouDi on a machine, so measurements that need it wait for one another.
+// There is only one RouDi per machine, so measurements that need it wait for each other.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -22,14 +23,14 @@
 namespace lapwing::peers {
 namespace {
 
-// More a queue cannot hold, nor a reader keep.
+// Limits of a queue and of a reader.
 constexpr std::uint64_t kQueueRecordsMax = iox::MAX_SUBSCRIBER_QUEUE_CAPACITY;
 constexpr std::uint64_t kSendRecordsMax = 32;
-constexpr std::uint64_t kChunks = 4096;  // two full queues, and what either side holds
+constexpr std::uint64_t kChunks = 4096;  // two full queues, plus chunks held by the sides
 constexpr std::size_t kChunkStepBytes = 64;
 constexpr std::uint32_t kWordAlignment = alignof(std::uint64_t);
 
-// RouDi must be told that a side ends, or else aborts when it ends itself.
+// RouDi must be notified when a side ends; otherwise it aborts at its own end.
 volatile std::sig_atomic_t told_to_end = 0;
 
 iox::capro::IdString_t id_of(const std::string& text) {
@@ -63,7 +64,7 @@ class Iceoryx {
   }
 
   std::uint64_t send_records_max() const { return kSendRecordsMax; }
-  // Its interface says whether anything was, not how much.
+  // Its interface reports whether records were lost, but not how many.
   std::int64_t reported_lost() const { return -1; }
 
   std::uint64_t send(std::uint64_t first, std::uint64_t count) {
@@ -101,7 +102,7 @@ class Iceoryx {
   std::optional<iox::popo::UntypedSubscriber> in_;
 };
 
-// Clients that are killed leave a RouDi that aborts; one of somebody else's must not get any.
+// Killed clients cause RouDi to abort, so a RouDi of another user must not be used.
 void refuse_another_roudi() {
   const int descriptor = open("/tmp/iox-unique-roudi.lock", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -109,8 +110,8 @@ void refuse_another_roudi() {
   close(descriptor);
 }
 
-// Becomes RouDi, with chunks of one size. The lock is on a folder and is RouDi's until it has
-// ended.
+// Becomes RouDi, with chunks of one size. The lock is on a folder and belongs to RouDi until it
+// ends.
 [[noreturn]] void drive(const Options& options) {
   const std::string parent = options.shared.substr(0, options.shared.rfind('/'));
   const int lock = open(parent.c_str(), O_RDONLY | O_DIRECTORY);
@@ -125,9 +126,9 @@ void refuse_another_roudi() {
   std::fprintf(config, "size = %zu\ncount = %llu\n", chunk_bytes,
                static_cast<unsigned long long>(kChunks));
   if (std::fclose(config) != 0) fail_with_errno("cannot write " + path);
-  // It would drop a process that has been stopped for 1.5 s, which aborts when it goes on.
+  // Monitoring would drop a process that was stopped for 1.5 s, which aborts when it continues.
   constexpr const char* kMonitoring = "off";
-  // A side that comes before RouDi is there waits for it.
+  // A side that starts before RouDi waits for it.
   announce(options, "driver.ready");
   execlp("iox-roudi", "iox-roudi", "--config-file", path.c_str(), "--monitoring-mode", kMonitoring,
          "--log-level", "error", nullptr);

@@ -1,5 +1,5 @@
-// Lapwing's bus, without a journal as its peers have none, used as README.md says: batches where
-// there are batches, busy readers.
+// Lapwing's bus without a journal, because its peers have none. Used as README.md recommends: with
+// batches where possible, and busy readers.
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -101,7 +101,8 @@ class LapwingBus {
     return 0;
   }
 
-  // Of a wait; one for many, as a program would that has something else to do now and then.
+  // The deadline of a wait. It is shared by many waits, as in a program that has other work from
+  // time to time.
   Deadline deadline() {
     if (waits_++ % kWaitsBetweenClocks == 0) deadline_ = kPatience;
     return deadline_;

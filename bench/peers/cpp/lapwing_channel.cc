@@ -1,4 +1,4 @@
-// Lapwing's channel: claimed and peeked in place, staged and taken in batches where there are many.
+// Lapwing's channel: claimed and read in place, and in batches if there are several messages.
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -70,7 +70,7 @@ class LapwingChannel {
   template <typename F>
   std::uint64_t receive_batch(F&& on_record) {
     const Result<std::size_t> batch = in_->try_peek_batch(messages_);
-    // A producer that has ended leaves what it sent; the subscriber ends when it has that.
+    // When a producer has ended, its messages remain. The subscriber ends after reading them.
     if (batch.error() == Errc::kWouldBlock || batch.error() == Errc::kClosed) return 0;
     ok_or_fail(batch, *in_);
     for (std::size_t i = 0; i < *batch; ++i) on_record(words_of(messages_[i]));
@@ -78,7 +78,8 @@ class LapwingChannel {
     return *batch;
   }
 
-  // Of a wait; one for many, as a program would that has something else to do now and then.
+  // The deadline of a wait. It is shared by many waits, as in a program that has other work from
+  // time to time.
   Deadline deadline() {
     if (waits_++ % kWaitsBetweenClocks == 0) deadline_ = kWait;
     return deadline_;

@@ -48,7 +48,7 @@ TEST_CASE("gaps are lost, and what comes twice or late is out of order") {
   REQUIRE(arrivals.last() == 6);
   REQUIRE(arrivals.torn() == 0);
   REQUIRE(arrivals.lost(6) == 2);   // 3 and 4
-  REQUIRE(arrivals.lost(10) == 6);  // and 7 to 10 never came
+  REQUIRE(arrivals.lost(10) == 6);  // and 7 to 10 did not arrive
 }
 
 TEST_CASE("a torn record is not lost as well") {
@@ -68,7 +68,7 @@ TEST_CASE("a reader that begins to count later has lost nothing of what was befo
     arrivals.add(record_of(number, 7).data());
   }
   REQUIRE(arrivals.received() == 3);
-  REQUIRE(arrivals.out_of_order() == 1);  // 99 is from before
+  REQUIRE(arrivals.out_of_order() == 1);  // 99 is an earlier record
   REQUIRE(arrivals.lost(4) == 2);         // 102 and 103
 }
 

@@ -1,7 +1,7 @@
-// Records that show what happened to them: word 0 is the number, word i the number + i * kStride.
-// Words of two records never pass for one.
+// Records that detect damage: word 0 is the number, word i is the number + i * kStride. Words of
+// two different records never match.
 //
-// Thread safety: free functions, any thread; an Arrivals belongs to one thread.
+// Thread safety: free functions from any thread; an Arrivals object from one thread.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 namespace lapwing::peers {
 
 inline constexpr std::uint64_t kStride = 0x9E3779B97F4A7C15;
-// Ends an echo. No record that is counted has this number.
+// Ends an echo. No counted record has this number.
 inline constexpr std::uint64_t kEndNumber = ~std::uint64_t{0};
-// Set in the number an echo sends back for a record that came damaged.
+// Set by an echo in the number of a record that arrived damaged.
 inline constexpr std::uint64_t kDamagedBit = std::uint64_t{1} << 63;
 
 template <std::size_t words>
@@ -26,14 +26,14 @@ std::uint64_t differences_fixed(const std::uint64_t* record) {
   return found;
 }
 
-// Writes all of a record; 56 and 32 bytes without a loop.
+// Writes a complete record; without a loop for 56 and 32 bytes.
 inline void fill(std::uint64_t* record, std::size_t words, std::uint64_t number) {
   if (words == 7) return fill_fixed<7>(record, number);
   if (words == 4) return fill_fixed<4>(record, number);
   for (std::size_t i = 0; i < words; ++i) record[i] = number + i * kStride;
 }
 
-// Reads all of a record: whether its words are of one record.
+// Reads a complete record. Returns whether all its words belong to one record.
 inline bool is_whole(const std::uint64_t* record, std::size_t words) {
   if (words == 7) return differences_fixed<7>(record) == 0;
   if (words == 4) return differences_fixed<4>(record) == 0;
@@ -42,10 +42,10 @@ inline bool is_whole(const std::uint64_t* record, std::size_t words) {
   return found == 0;
 }
 
-// What a reader of records 1, 2, 3, … got, or of those after a certain one.
+// Counts the records 1, 2, 3, … received by a reader, or those after a given record.
 class Arrivals {
  public:
-  // Records after `last`.
+  // Counts records after `last`.
   explicit Arrivals(std::size_t words, std::uint64_t last = 0) : words_(words), last_(last) {}
 
   void add(const std::uint64_t* record) {
@@ -67,7 +67,7 @@ class Arrivals {
   std::uint64_t torn() const { return torn_; }
   std::uint64_t out_of_order() const { return out_of_order_; }
   std::uint64_t last() const { return last_; }
-  // Of `published` in all. A torn record is torn, not lost, whichever it was.
+  // The number of lost records of `published`. Torn records count as torn, not as lost.
   std::uint64_t lost(std::uint64_t published) const {
     const std::uint64_t came = in_order_ + torn_;
     return came < published ? published - came : 0;

@@ -1,4 +1,5 @@
-// Two named pipes, one each way, as large as an unprivileged user may have them; both sides busy.
+// Two named pipes, one per direction, with the largest size for an unprivileged user. Both sides
+// are busy.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int kPipeBytes = 1024 * 1024;
 
-// Both ends, so that opening waits for nobody and no end is ever the last one.
+// Opens both ends, so that opening does not wait and no side closes the last end.
 int open_pipe(const Options& options, const std::string& name) {
   const std::string path = options.path(name + ".pipe");
   if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST) fail_with_errno("cannot make " + path);

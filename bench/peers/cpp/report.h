@@ -1,4 +1,4 @@
-// The lines that the roles print; their fields are described in bench/peers/README.md.
+// The output lines of the roles. bench/peers/README.md describes their fields.
 //
 // Thread safety: one thread.
 #pragma once
@@ -37,7 +37,7 @@ struct SteadyFigures {
 void print_round_trips(std::uint64_t round_trips, const Histogram& block_ns, const Histogram& ns,
                        std::uint64_t damaged);
 void print_published(std::uint64_t published, std::uint64_t took_ns);
-// How many came within which time.
+// The number of records received within a time.
 struct Pace {
   std::uint64_t count;
   std::uint64_t took_ns;
@@ -46,7 +46,7 @@ void print_arrivals(const Arrivals& arrivals, std::uint64_t published, Pace pace
                     std::int64_t reported_lost);
 void print_steady(double seconds, const SteadyFigures& figures);
 void print_witness(const Arrivals& arrivals, std::uint64_t longest_silence_ns);
-// Percentiles alone, of durations read from standard input, one a line.
+// Prints only the percentiles of durations from standard input, one per line.
 void print_histogram_of_input();
 
 }  // namespace lapwing::peers

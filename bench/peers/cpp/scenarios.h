@@ -1,17 +1,17 @@
-// The scenarios, over any peer. Each process runs one role of one scenario and prints one line.
+// The scenarios, for any peer. Each process runs one role of one scenario and prints one line.
 //
-// A peer is a class of one side's end, made from Options; its constructor connects, as far as that
-// side can by itself:
+// A peer is a class for one side, constructed from Options. Its constructor connects as far as one
+// side can.
 //   std::uint64_t send(std::uint64_t first, std::uint64_t count)
-//       writes records first, first + 1, … with fill(), each in full; returns how many it took, 0
-//       where it has no room now. Never waits. With a count of 0 it only moves on what it took.
+//       writes records first, first + 1, … completely with fill(). Returns how many it took, 0 if
+//       there is no room now. Never waits. A count of 0 only forwards records taken earlier.
 //   std::uint64_t receive(F&& on_record)
-//       calls on_record(const std::uint64_t* words) for records that are there now, as many as suit
-//       it; returns how many, 0 where there is none now. Never waits.
+//       calls on_record(const std::uint64_t* words) for available records, as many as are
+//       efficient. Returns how many, 0 if there are none now. Never waits.
 //   std::int64_t reported_lost() const
-//       what the peer's interface said was lost, or -1.
+//       the number of lost records that the peer's interface reported, or -1.
 //   std::uint64_t send_records_max() const
-//       how many records are best sent together when there are as many.
+//       the best number of records per send, if enough are available.
 //
 // Thread safety: one thread.
 #pragma once
@@ -34,12 +34,11 @@ inline constexpr std::uint64_t kBlockRoundTrips = 64;
 inline constexpr std::uint64_t kWarmUpNsMax = 2'000'000'000;
 inline constexpr std::uint64_t kSilenceNsMax = 200'000'000;
 inline constexpr std::uint64_t kSteadyNs =
-    500'000'000;  // at the rate, before the reader is stopped
+    500'000'000;  // steady time before the reader is stopped
 inline constexpr std::uint64_t kLooksBetweenClocks = 1024;
 inline constexpr std::uint64_t kStuckNsMax = 60'000'000'000;
 
-// A wait for the other side that never lasts for ever: a crash there must not leave a process
-// spinning here.
+// A bounded wait for the other side, so that a crash there does not leave this process spinning.
 class Patience {
  public:
   void pause() {
@@ -126,8 +125,8 @@ void run_echo(const Options& options, Peer& peer) {
   }
 }
 
-// Everything has been published. What has been taken may still have to go out, and the memory may
-// go with this side.
+// Announces that all records have been published, and stays until they are received. Records that
+// were taken may still have to be sent, and the memory may disappear with this side.
 template <typename Peer>
 void announce_and_stay(const Options& options, Peer& peer) {
   announce(options, "published");
@@ -162,9 +161,9 @@ template <typename Peer>
 void run_saturated_subscriber(const Options& options, Peer& peer) {
   Arrivals arrivals(options.words());
   std::uint64_t first_ns = 0;
-  std::uint64_t first_count = 0;  // had come by then
+  std::uint64_t first_count = 0;  // records received by then
   std::uint64_t last_ns = 0;
-  std::uint64_t over_ns = 0;  // since when it is known that all is published
+  std::uint64_t over_ns = 0;  // since when all records are known to be published
   std::uint64_t empty_looks = 0;
   const std::uint64_t opened_ns = now_ns();
   while (arrivals.last() < options.records) {
@@ -184,7 +183,7 @@ void run_saturated_subscriber(const Options& options, Peer& peer) {
     if (empty_looks == kLooksBetweenClocks) last_ns = now;
     if (now - std::max(last_ns, over_ns) > kSilenceNsMax) {
       if (over_ns != 0) break;
-      // A silence of before may be this side's own, which did not run while it was published.
+      // An earlier silence may be caused by this side, if it did not run meanwhile.
       if (is_announced(options, "published")) over_ns = now_ns();
     }
     if (now - std::max(last_ns, opened_ns) > kStuckNsMax) fail("the publisher has been silent");
@@ -195,7 +194,7 @@ void run_saturated_subscriber(const Options& options, Peer& peer) {
                  peer.reported_lost());
 }
 
-// Publishes at a steady rate, record n due at start + n / rate.
+// Publishes at a steady rate: record n is due at start + n / rate.
 template <typename Peer>
 class SteadyPublisher {
  public:
@@ -224,7 +223,7 @@ class SteadyPublisher {
     }
   }
 
-  // Returns when it had been published, or the end.
+  // Returns the time when it was published, or the end.
   std::uint64_t publish_one(std::uint64_t due_ns, std::uint64_t end_ns) {
     std::uint64_t began_ns = now_ns();
     while (began_ns < due_ns) {
@@ -261,7 +260,8 @@ void run_discarding_subscriber(Peer& peer) {
   }
 }
 
-// Receives until `file` exists and then nothing has come for a while; records after number `last`.
+// Receives records after number `last` until `file` exists and then no record has arrived for a
+// while.
 template <typename Peer>
 Heard listen_until(const Options& options, Peer& peer, const std::string& file,
                    std::uint64_t last) {
@@ -283,14 +283,14 @@ Heard listen_until(const Options& options, Peer& peer, const std::string& file,
     if (!over && is_announced(options, file)) {
       over = true;
       heard.silences.end(now);
-      quiet_since_ns = now_ns();  // what was before may be that this side did not run
+      quiet_since_ns = now_ns();  // before that, this side may not have been running
     }
     if (over && now > quiet_since_ns + kSilenceNsMax) return heard;
     if (now > quiet_since_ns + stuck_ns) fail("the publisher has been silent");
   }
 }
 
-// What comes while another reader is stopped, and when nothing does.
+// Measures what arrives while another reader is stopped, and the silences.
 template <typename Peer>
 void run_witness(const Options& options, Peer& peer) {
   const std::uint64_t last = listen_until(options, peer, "publisher.ready", 0).arrivals.last();

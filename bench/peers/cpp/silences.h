@@ -1,4 +1,4 @@
-// How long a reader heard nothing at most.
+// The longest time without a record for a reader.
 //
 // Thread safety: one thread.
 #pragma once
@@ -11,8 +11,9 @@
 
 namespace lapwing::peers {
 
-// Sounds are records, or several that came at once. The wait for the first one is not a silence,
-// since nothing need have been published yet; the wait for one that did not come before the end is.
+// A sound is a record, or several at once. The wait for the first one is not a silence, because
+// records may not have been published yet. The wait for a record that did not arrive before the end
+// is one.
 class Silences {
  public:
   explicit Silences(std::uint64_t since_ns) : last_ns_(since_ns) {}
@@ -22,7 +23,7 @@ class Silences {
     heard_ = true;
     last_ns_ = now_ns;
   }
-  // Nothing more is published from now on. What was, may still come.
+  // Ends the measurement: no more records are published. Earlier records may still arrive.
   void end(std::uint64_t now_ns) { add(now_ns); }
 
   std::uint64_t longest_ns() const { return longest_ns_; }

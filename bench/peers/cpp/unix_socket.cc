@@ -1,4 +1,4 @@
-// A Unix stream socket, both sides busy.
+// A Unix stream socket with both sides busy.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>

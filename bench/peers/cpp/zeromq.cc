@@ -1,5 +1,6 @@
-// ZeroMQ over ipc://: a pair for round trips, publish and subscribe otherwise, where a publisher
-// whose queue is full drops the newest. Its own threads carry the bytes; both sides poll, busy.
+// ZeroMQ over ipc://: a pair for round trips, otherwise publish and subscribe, where a publisher
+// with a full queue drops the newest records. Its own threads transfer the bytes. Both sides poll
+// busily.
 #include <unistd.h>
 #include <zmq.h>
 
@@ -11,7 +12,7 @@ namespace lapwing::peers {
 namespace {
 
 constexpr std::uint64_t kSendRecordsMax = 32;
-constexpr int kLingerMs = 1000;  // for what still has to go out at the end
+constexpr int kLingerMs = 1000;  // maximum time to send remaining data at the end
 
 [[noreturn]] void fail_with_zmq(const char* what) {
   fail(std::string(what) + ": " + zmq_strerror(zmq_errno()));
@@ -68,15 +69,15 @@ class ZeroMq {
     const int got = zmq_recv(socket_, record_.data(), record_bytes(), ZMQ_DONTWAIT);
     if (got < 0 && zmq_errno() == EAGAIN) return 0;
     if (got < 0) fail_with_zmq("cannot receive");
-    // Those that were sent until the subscription had arrived.
+    // Skip records sent before the subscription arrived.
     if (record_[0] == 0) return 0;
     on_record(record_.data());
     return 1;
   }
 
  private:
-  // A subscription takes its time, and nothing tells a publisher that it has come: record 0 goes
-  // out until each subscriber has said that it gets it.
+  // A subscription takes time, and a publisher is not notified of it. Therefore record 0 is sent
+  // until each subscriber has confirmed it.
   void prime(const Options& options) {
     for (const std::string& reader : options.readers()) {
       while (!is_announced(options, "zeromq.subscribed." + reader)) {

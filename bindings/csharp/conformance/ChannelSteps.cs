@@ -11,7 +11,7 @@ static class ChannelSteps
 
     internal static readonly Handles<Listener> Listeners = new Handles<Listener>();
     internal static readonly Handles<Channel> Channels = new Handles<Channel>();
-    static readonly List<ulong> started = new List<ulong>(); // calls of clients: the n-th start made the n-th
+    static readonly List<ulong> started = new List<ulong>(); // calls of clients, in the order of their starts
     static readonly ConcurrentDictionary<string, ulong> served = new ConcurrentDictionary<string, ulong>();
 
     internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
@@ -57,7 +57,7 @@ static class ChannelSteps
         return "ok";
     }
 
-    /// <summary>The channel, if its class has the operation; C has one type for all, which answers misuse.</summary>
+    /// <summary>Returns the channel if it has the type T. Otherwise throws misuse, as C does.</summary>
     static T With<T>(Step step)
         where T : Channel
     {

@@ -1,5 +1,5 @@
-// A fork by native code while objects are open. In the child there is only the thread that forked: it collects no
-// garbage and ends without the runtime.
+// A fork by native code while objects are open. The child only has the thread that forked. It must not collect garbage,
+// and ends without the runtime.
 using System;
 using System.Linq;
 using System.Runtime.InteropServices;
@@ -36,7 +36,7 @@ static class ForkedStep
     [DllImport("libc")]
     static extern void _exit(int code);
 
-    /// <summary>Makes each call: the different names of how they end.</summary>
+    /// <summary>Makes each call and returns the distinct outcomes.</summary>
     static string Use(params Action[] calls) => MisuseSteps.Different(calls.Select(MisuseSteps.Outcome));
 
     static void RunChild(int pipeEnd, Func<string> use)
@@ -52,7 +52,7 @@ static class ForkedStep
         }
     }
 
-    /// <summary>What the child has written; how it ended, where that is nothing.</summary>
+    /// <summary>Returns the text that the child has written, or how it ended if it has written nothing.</summary>
     static string NamesOf(int child, int pipeEnd)
     {
         var names = new byte[NamesBytesMax];
@@ -66,7 +66,7 @@ static class ForkedStep
         return isThere ? $"ended-{status}" : "hang";
     }
 
-    /// <summary>Forks, lets the child use what is open, and returns its names.</summary>
+    /// <summary>Forks, runs `use` in the child, and returns its result.</summary>
     static string InChild(Func<string> use)
     {
         var ends = new int[2];

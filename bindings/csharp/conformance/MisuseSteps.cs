@@ -1,4 +1,4 @@
-// What a program must not do: the section "Misuse" of tests/conformance/bindings/README.md.
+// Steps that misuse the package: see the section "Misuse" of tests/conformance/bindings/README.md.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -11,14 +11,14 @@ using Lapwing;
 static class MisuseSteps
 {
     internal const int RowBytes = 16;
-    internal static readonly TimeSpan Hang = TimeSpan.FromSeconds(10); // ends a hang; nothing is timed
+    internal static readonly TimeSpan Hang = TimeSpan.FromSeconds(10); // only ends a hang
 
     const int DroppedRows = 1000;
     const int CollectionsMax = 100;
-    const int BeginMs = 100; // by then a thread that was started waits
+    const int BeginMs = 100; // time for a new thread to begin to wait
     const int ExitCode = 7;
 
-    static Publisher dropped; // from misuse.open-dropped to misuse.drop
+    static Publisher dropped; // opened by misuse.open-dropped, released by misuse.drop
 
     internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
     {
@@ -31,7 +31,7 @@ static class MisuseSteps
         { "misuse.drop", Drop },
     };
 
-    /// <summary>"ok", or the name of what it fails with: Lapwing's, or the language's.</summary>
+    /// <summary>Returns "ok", or the name of the error or exception with which the action fails.</summary>
     internal static string Outcome(Action action)
     {
         try
@@ -75,7 +75,7 @@ static class MisuseSteps
         while (batch.Kind != BatchKind.Records);
     }
 
-    /// <summary>Both sides of a channel in this process.</summary>
+    /// <summary>Opens both sides of a channel in this process.</summary>
     internal static Consumer Connected(Listener listener, string path, out Producer producer)
     {
         var accept = listener.AcceptAsync(ChannelRole.Consumer);
@@ -83,7 +83,7 @@ static class MisuseSteps
         return (Consumer)accept.GetAwaiter().GetResult();
     }
 
-    /// <summary>One object of each kind, with a call of it.</summary>
+    /// <summary>Opens one object of each kind. The values are calls to them.</summary>
     static Dictionary<LapwingObject, Action> OneOfEach(string directory)
     {
         const string path = "own.sock";
@@ -116,7 +116,7 @@ static class MisuseSteps
         return $"ok kinds={objects.Count} answers={Different(objects.Values.Select(Outcome))}";
     }
 
-    /// <summary>Refused where it begins during a read of the other thread: then it tries again.</summary>
+    /// <summary>Reads until a read ends. Tries again if a read of the other thread overlaps its start.</summary>
     static string WaitBesideOthers(Subscriber subscriber, Batch batch)
     {
         string outcome;
@@ -173,7 +173,7 @@ static class MisuseSteps
         return "ok";
     }
 
-    /// <summary>On a thread that ends, whose stack keeps nothing alive.</summary>
+    /// <summary>Runs `make` on a thread that ends, so that no stack keeps its objects alive.</summary>
     static T OnItsOwnThread<T>(Func<T> make) =>
         Task.Factory.StartNew(make, TaskCreationOptions.LongRunning).GetAwaiter().GetResult();
 

@@ -1,4 +1,4 @@
-// Whether a descriptor is readable.
+// Checks whether a descriptor is readable.
 using System;
 using System.Runtime.InteropServices;
 
@@ -17,7 +17,7 @@ static class Poll
     [DllImport("libc")]
     static extern int poll(ref PollFd fds, UIntPtr count, int timeoutMs);
 
-    /// <summary>Waits for it, at most so long.</summary>
+    /// <summary>Waits until the descriptor is readable, at most for the timeout.</summary>
     internal static bool IsReadable(int descriptor, TimeSpan timeout)
     {
         var polled = new PollFd { Fd = descriptor, Events = PollIn };

@@ -1,4 +1,4 @@
-// What all steps have in common: their words, the handles they name, and rows and digests.
+// Shared parts of all steps: parsing, named handles, rows and digests.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
@@ -6,7 +6,7 @@ using System.Globalization;
 using System.Threading;
 using Lapwing;
 
-/// <summary>An answer that is no result of the library's, or has something behind its name.</summary>
+/// <summary>An answer that is not the name of a library error, or has more after the name.</summary>
 sealed class AnswerException : Exception
 {
     internal AnswerException(string lines) : base(lines) { }
@@ -52,12 +52,12 @@ sealed class Step
         ? System.Threading.Timeout.InfiniteTimeSpan
         : Time("timeout_ms") ?? TimeSpan.Zero;
 
-    /// <summary>A value of an enumeration, of its name with small letters.</summary>
+    /// <summary>Returns an enumeration value from its lower-case name.</summary>
     internal T? Choice<T>(string key)
         where T : struct => Has(key) ? (T)Enum.Parse(typeof(T), Text(key), true) : (T?)null;
 }
 
-/// <summary>Handles by the names of a scenario.</summary>
+/// <summary>Handles by their names in the scenario.</summary>
 sealed class Handles<T>
     where T : class, IDisposable
 {
@@ -89,7 +89,7 @@ sealed class Handles<T>
     }
 }
 
-/// <summary>FNV-1a of 64 bits.</summary>
+/// <summary>64-bit FNV-1a.</summary>
 sealed class Digest
 {
     ulong value = 0xcbf29ce484222325;
@@ -131,7 +131,7 @@ static class Names
         return Library.NameOf(code);
     }
 
-    /// <summary>"snapshot-complete" of SnapshotComplete.</summary>
+    /// <summary>Converts a name such as SnapshotComplete to "snapshot-complete".</summary>
     internal static string Of(Enum value) =>
         System.Text.RegularExpressions.Regex.Replace(value.ToString(), "(?<=[a-z])(?=[A-Z])", "-").ToLowerInvariant();
 

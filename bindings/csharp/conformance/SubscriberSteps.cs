@@ -5,7 +5,7 @@ using System.Linq;
 using System.Runtime.InteropServices;
 using Lapwing;
 
-/// <summary>The rows between two events, however they are cut into batches.</summary>
+/// <summary>The rows between two events, regardless of batch boundaries.</summary>
 sealed class Run
 {
     readonly Digest digest = new Digest();

@@ -1,4 +1,4 @@
-// Publishes quotes of a struct of one's own. Every tool and every language shows them by name.
+// Publishes quotes from a struct with a schema. Tools and readers in any language can use the fields by name.
 //
 //   mono Publish.exe ./quotes 1000
 //   lapwing tail --bus ./quotes --from oldest
@@ -12,7 +12,7 @@ struct Quote
     public ulong Ts; // UTC ns
     public uint Instrument;
     public uint Size;
-    public long Bid; // 1e-9
+    public long Bid; // units of 1e-9
     public long Ask;
 }
 
@@ -25,7 +25,7 @@ static class Publish
         {""name"":""bid"",""type"":""int64"",""offset"":16,""unit"":""price""},
         {""name"":""ask"",""type"":""int64"",""offset"":24,""unit"":""price""}]}";
 
-    const long Tick = 250000000; // a quarter
+    const long Tick = 250000000; // 0.25, in units of 1e-9
     static readonly DateTime epoch = new DateTime(1970, 1, 1, 0, 0, 0, DateTimeKind.Utc);
 
     static int Main(string[] words)
@@ -38,7 +38,7 @@ static class Publish
         var count = int.Parse(words[1]);
         using (var publisher = Publisher.Open(new PublisherOptions { Directory = words[0], Schema = QuoteSchema }))
         {
-            Schema.OfBus(words[0]).Check<Quote>(); // the struct fits the schema
+            Schema.OfBus(words[0]).Check<Quote>(); // throws if the struct does not match the schema
             var quotes = new Quote[1];
             for (var n = 0; n < count; ++n)
             {

@@ -1,5 +1,5 @@
-// Answers calls with squares, of a client in any language, until the client closes.
-// A request is of type 1, a reply of type 2, each of 8 bytes: an integer, little-endian.
+// Answers a client's calls with squares until the client closes. The client may be in any language.
+// A request has type 1 and a reply type 2. Each payload is an 8-byte little-endian integer.
 //
 //   mono SquareServer.exe ./square.sock
 using System;
@@ -9,7 +9,7 @@ static class SquareServer
 {
     const uint Request = 1;
     const uint Answer = 2;
-    const uint WrongRequest = 1; // the codes of errors are the server's own
+    const uint WrongRequest = 1; // each server defines its own error codes
 
     static int Main(string[] words)
     {

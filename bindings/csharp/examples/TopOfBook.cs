@@ -1,7 +1,7 @@
-// The best bid and ask of an instrument, from a bus of dbn.mbo, each time they change.
+// Prints the best bid and ask of an instrument on a bus of dbn.mbo each time they change.
 //
 //   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
-//   mono TopOfBook.exe ./es 1 60000
+//   mono TopOfBook.exe ./es 60000 1
 using System;
 using Lapwing;
 
@@ -18,7 +18,7 @@ static class TopOfBook
             return 2;
         }
         var key = new BookKey(ushort.Parse(words[1]), uint.Parse(words[2]));
-        // The state of the newest checkpoint, then every record after it.
+        // Starts with the state of the newest checkpoint, then reads every record after it.
         var options = new SubscriberOptions
         {
             Directory = words[0], Name = "top of book", Start = Start.Snapshot, EndAtClose = true,
@@ -29,9 +29,9 @@ static class TopOfBook
             var last = "";
             foreach (var item in subscriber)
             {
-                books.Take(item); // records, losses, a snapshot: it knows what to do
+                books.Take(item); // handles records, losses and snapshots
                 var book = books.Find(key);
-                if (book == null || !book.IsSettled || book.IsStale) continue; // between two states of the venue
+                if (book == null || !book.IsSettled || book.IsStale) continue; // may differ from the venue's book
                 var top = $"{TextOf(book.Bid)} | {TextOf(book.Ask)}";
                 if (top == last) continue;
                 last = top;

@@ -1,4 +1,4 @@
-// Reads two buses in one thread, until both are closed. Prints each item as it comes, and totals once a second.
+// Reads two buses in one thread until both are closed. Prints each item as it arrives, and totals once a second.
 //
 //   lapwing publish --bus ./es --source synthetic:records=1000 --pace 100 &
 //   lapwing publish --bus ./nq --source synthetic:records=1000 --pace 300 &
@@ -42,11 +42,11 @@ static class TwoBuses
                 {
                     Console.WriteLine($"{first.Inspect().Records} and {other.Inspect().Records} records so far");
                 }
-                else if (ready.Token is Subscriber bus && bus.TryRead(out var item)) // one item, then the other bus's turn
+                else if (ready.Token is Subscriber bus && bus.TryRead(out var item)) // one item; the buses take turns
                 {
                     Print(bus == first ? words[0] : words[1], item);
                     if (!(item is Event happened) || happened.Kind != EventKind.Closed) continue;
-                    set.Remove(ready.Source); // else the set reports its end again and again
+                    set.Remove(ready.Source); // otherwise the ended bus stays ready
                     --open;
                 }
             }

@@ -1,17 +1,19 @@
-// Memory that reads fill in, again and again. Nothing is allocated for a record or a read.
+// Reusable memory for reads. Neither records nor reads allocate memory.
 using System;
 using System.Runtime.InteropServices;
 using System.Threading;
 
 namespace Lapwing
 {
-    /// <summary>One call at a time fills it in or takes it in. Dispose may come at any time.</summary>
+    /// <summary>
+    /// Memory for rows of one kind or one event. Only one call at a time may use it. Dispose may be called at any time.
+    /// </summary>
     public sealed unsafe class Batch : IDisposable
     {
         // Values of `state`.
         const int Idle = 0;
-        const int InUse = 1; // by a call
-        const int Disposed = 2; // where a call still uses it, that one frees it
+        const int InUse = 1; // used by a call
+        const int Disposed = 2; // if a call still uses it, that call frees it
 
         readonly lapwing_batch* raw;
         GCHandle memoryPin;
@@ -19,12 +21,12 @@ namespace Lapwing
         GCHandle conflatedPin;
         int state;
 
-        /// <summary>Memory for `rows` rows of `rowBytes` bytes.</summary>
-        /// <param name="columns">With Sequences and Conflated: needed with instruments and conflation.</param>
+        /// <summary>Allocates memory for `rows` rows of `rowBytes` bytes.</summary>
+        /// <param name="columns">Adds Sequences and Conflated. Needed with instruments and conflation.</param>
         public Batch(int rows, int rowBytes, bool columns = false)
             : this(new byte[checked(rows * rowBytes)], rows, columns) { }
 
-        /// <summary>Memory of the caller's, for at most `rows` rows; 0: as many as fit.</summary>
+        /// <summary>Uses the caller's memory, for at most `rows` rows; 0: as many as fit.</summary>
         public Batch(byte[] memory, int rows = 0, bool columns = false)
         {
             if (columns && rows == 0) throw new ArgumentException("a batch with columns needs its number of rows");
@@ -47,7 +49,7 @@ namespace Lapwing
             raw->conflated = conflatedPin.AddrOfPinnedObject();
         }
 
-        /// <summary>An item, as a call takes it in again.</summary>
+        /// <summary>Makes a batch from an item, to pass it to a call.</summary>
         internal static Batch Of(Item item)
         {
             if (item is Records records) return new Batch(records);
@@ -98,7 +100,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>For a call, until EndUse: the memory stays where it is, also where Dispose comes first.</summary>
+        /// <summary>Begins the use by a call. The memory stays valid until EndUse, even if Dispose is called.</summary>
         internal lapwing_batch* BeginUse()
         {
             switch (Interlocked.CompareExchange(ref state, InUse, Idle))
@@ -115,30 +117,30 @@ namespace Lapwing
             if (Interlocked.CompareExchange(ref state, Idle, InUse) == Disposed) Free();
         }
 
-        /// <summary>The rows, end to end; the first Count * RowBytes bytes are of the last read.</summary>
+        /// <summary>The memory. Its first Count * RowBytes bytes are the contiguous rows of the last read.</summary>
         public byte[] Memory { get; }
 
-        /// <summary>A column: the sequence of each row of records. null without columns.</summary>
+        /// <summary>A column: the sequence of each row of records, or null without columns.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>A column: how many older records each row replaces.</summary>
+        /// <summary>A column: how many older records each row replaces, or null without columns.</summary>
         public ulong[] Conflated { get; }
 
         public BatchKind Kind => (BatchKind)Raw->kind;
 
-        /// <summary>Rows.</summary>
+        /// <summary>Number of rows.</summary>
         public int Count => (int)Raw->count;
 
         /// <summary>The sequence of row 0. Row i is First + i, unless IsSparse.</summary>
         public ulong First => Raw->first;
 
-        /// <summary>Bytes of a record, or of an entry of a state.</summary>
+        /// <summary>Size in bytes of a record or of an entry of a state.</summary>
         public int RowBytes => (int)Raw->row_bytes;
 
-        /// <summary>Whether the rows do not follow one another: see Sequences.</summary>
+        /// <summary>True if the rows' sequences are not consecutive: see Sequences.</summary>
         public bool IsSparse => (Raw->flags & Native.BatchSparse) != 0;
 
-        /// <summary>The event, where Kind is Event; else null.</summary>
+        /// <summary>The event if Kind is Event, and null otherwise.</summary>
         public Event Event => Kind == BatchKind.Event ? new Event(&Raw->@event) : null;
 
         /// <summary>The sequence of a row of records.</summary>
@@ -150,19 +152,19 @@ namespace Lapwing
             throw new InvalidOperationException("the rows do not follow one another: make the batch with columns");
         }
 
-        /// <summary>Where row `row` is. Valid until Dispose; the next read overwrites it.</summary>
+        /// <summary>The address of a row. Valid until Dispose; the next read overwrites the row.</summary>
         public byte* Row(int row)
         {
             CheckRow(row);
             return (byte*)Raw->rows + (long)row * RowBytes;
         }
 
-        /// <summary>The types that rows are compared with; null: only the size is compared.</summary>
+        /// <summary>Checks struct types against the rows' schema. If null, only the size is checked.</summary>
         internal RowTypes Types { get; set; }
 
         /// <summary>
-        /// Copies all rows into structs. Returns how many. If the bus has a schema, each type of struct is compared
-        /// with it once. If they differ: record-size, with the first field that differs.
+        /// Copies all rows into structs and returns how many. If the bus has a schema, each struct type is compared
+        /// with it once. If they differ, fails with record-size and names the first field that differs.
         /// </summary>
         public int CopyTo<T>(T[] rows, int begin = 0)
             where T : struct
@@ -184,7 +186,7 @@ namespace Lapwing
             if (conflatedPin.IsAllocated) conflatedPin.Free();
         }
 
-        /// <summary>Idempotent. A call that is under way keeps the memory until it returns.</summary>
+        /// <summary>Frees the memory. Idempotent. If a call uses it, it is freed when that call returns.</summary>
         public void Dispose()
         {
             int before;

@@ -9,7 +9,7 @@ namespace Lapwing
         Ask = 'A',
     }
 
-    /// <summary>Which book: of a publisher (a venue) and an instrument.</summary>
+    /// <summary>Identifies a book by its publisher (a venue) and its instrument.</summary>
     public struct BookKey
     {
         public BookKey(ushort publisherId, uint instrumentId)
@@ -25,10 +25,10 @@ namespace Lapwing
         internal lapwing_book_key Raw => new lapwing_book_key { instrument_id = InstrumentId, publisher_id = PublisherId };
     }
 
-    /// <summary>All orders of a price.</summary>
+    /// <summary>All orders at one price.</summary>
     public struct Level
     {
-        /// <summary>The price of a side on which there is none.</summary>
+        /// <summary>The price of an empty side.</summary>
         public const long NoPrice = long.MaxValue;
 
         internal Level(lapwing_level raw)
@@ -38,13 +38,13 @@ namespace Lapwing
             Orders = raw.orders;
         }
 
-        /// <summary>1e-9; NoPrice: none.</summary>
+        /// <summary>Units of 1e-9, or NoPrice.</summary>
         public long Price { get; }
 
-        /// <summary>Size of all its orders.</summary>
+        /// <summary>Total size of the orders.</summary>
         public ulong Size { get; }
 
-        /// <summary>0: a top, of which the number of orders is not known.</summary>
+        /// <summary>Number of orders. 0 for a top, whose number of orders is unknown.</summary>
         public uint Orders { get; }
     }
 
@@ -62,10 +62,10 @@ namespace Lapwing
 
         public ulong OrderId { get; }
 
-        /// <summary>1e-9.</summary>
+        /// <summary>Units of 1e-9.</summary>
         public long Price { get; }
 
-        /// <summary>Among equal prices the lower one is first.</summary>
+        /// <summary>Queue rank: at equal prices, the order with the lower value is first.</summary>
         public ulong Place { get; }
 
         /// <summary>UTC ns.</summary>
@@ -95,16 +95,16 @@ namespace Lapwing
             LostThrough = raw->lost_through;
         }
 
-        /// <summary>False: within an event of the venue.</summary>
+        /// <summary>False within an event of the venue.</summary>
         public bool IsSettled { get; }
 
         /// <summary>Its orders may differ from the venue's.</summary>
         public bool IsStale { get; }
 
-        /// <summary>The feed gives the best price of each side, and no orders.</summary>
+        /// <summary>The feed contains only the best price of each side, without orders.</summary>
         public bool HasTops { get; }
 
-        /// <summary>The best.</summary>
+        /// <summary>The best level.</summary>
         public Level Bid { get; }
 
         public Level Ask { get; }
@@ -115,15 +115,15 @@ namespace Lapwing
 
         public long Orders { get; }
 
-        /// <summary>Sequence of its last record; 0: none since a state was loaded.</summary>
+        /// <summary>Sequence of its last record, or 0 if no record has followed a loaded state.</summary>
         public ulong Sequence { get; }
 
-        /// <summary>UTC ns; ulong.MaxValue: none.</summary>
+        /// <summary>UTC ns, or ulong.MaxValue if absent.</summary>
         public ulong EventNs { get; }
 
         public ulong ReceivedNs { get; }
 
-        /// <summary>The last sequence of the bus that was lost; 0: none.</summary>
+        /// <summary>The last lost sequence of the bus, or 0 if none was lost.</summary>
         public ulong LostThrough { get; }
     }
 
@@ -144,18 +144,18 @@ namespace Lapwing
 
         public bool IsLoading { get; }
 
-        /// <summary>Sequence of the last record that is in them.</summary>
+        /// <summary>Sequence of the last record that was applied.</summary>
         public ulong Sequence { get; }
 
         public long Books { get; }
 
         public long Orders { get; }
 
-        /// <summary>Equal for equal books. Costs a sort of all orders.</summary>
+        /// <summary>Equal for equal books. Computing it sorts all orders.</summary>
         public ulong Digest { get; }
     }
 
-    /// <summary>Order books of a bus of dbn.mbo: give it all that one subscriber delivers, in order.</summary>
+    /// <summary>Order books of a bus of dbn.mbo. Pass it every item or batch of one subscriber, in order.</summary>
     public sealed unsafe class Books : LapwingObject
     {
         readonly BooksHandle handle;
@@ -178,7 +178,7 @@ namespace Lapwing
             return new BooksHandle(pointer);
         }
 
-        /// <summary>Takes in rows and events. Where it fails nothing is changed.</summary>
+        /// <summary>Applies rows or an event. If it fails, the books are unchanged.</summary>
         public void Take(Batch batch)
         {
             lapwing_error error;
@@ -194,7 +194,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>The same of an iteration's item.</summary>
+        /// <summary>The same for an item of an iteration.</summary>
         public void Take(Item item)
         {
             using (var batch = Batch.Of(item)) Take(batch);
@@ -209,7 +209,7 @@ namespace Lapwing
             return new BooksInfo(&info);
         }
 
-        /// <summary>The keys of all books, by publisher, then by instrument.</summary>
+        /// <summary>Returns the keys of all books, sorted by publisher, then by instrument.</summary>
         public IReadOnlyList<BookKey> List() =>
             Listing.All<lapwing_book_key, BookKey>(
                 (rows, count, error) =>
@@ -221,7 +221,7 @@ namespace Lapwing
                 },
                 raw => new BookKey(raw.publisher_id, raw.instrument_id));
 
-        /// <summary>null: the instrument was not seen.</summary>
+        /// <summary>Returns a book, or null if the instrument has no record yet.</summary>
         public Book Find(BookKey key)
         {
             lapwing_error error;
@@ -233,7 +233,7 @@ namespace Lapwing
             return new Book(&book);
         }
 
-        /// <summary>Levels of a side from the index `begin` on, 0 is the best: at most `max`.</summary>
+        /// <summary>Returns at most `max` levels of a side, starting at index `begin`. Index 0 is the best.</summary>
         public IReadOnlyList<Level> Levels(BookKey key, Side side, int begin = 0, int max = Listing.Room)
         {
             Option.Choice<Side>(nameof(side), side);
@@ -252,7 +252,9 @@ namespace Lapwing
             return Listing.Made(rows, (int)count, raw => new Level(raw));
         }
 
-        /// <summary>The orders of a level, the first in the queue first. not-found: no such level.</summary>
+        /// <summary>
+        /// Returns the orders of a level in queue order. Fails with not-found if the level does not exist.
+        /// </summary>
         public IReadOnlyList<Order> Orders(BookKey key, Side side, int level)
         {
             Option.Choice<Side>(nameof(side), side);

@@ -1,4 +1,4 @@
-// One side of a channel: what producers, consumers and duplexes share.
+// One side of a channel: the common base of producers, consumers and duplexes.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -6,44 +6,44 @@ using System.Linq;
 namespace Lapwing
 {
     /// <summary>
-    /// Of what this side sends; a consumer ignores sizes. An option that is null has its default.
+    /// Options of one side. Sizes apply to sent messages; a consumer ignores them. Null selects the default.
     /// </summary>
     public sealed class ChannelOptions
     {
-        /// <summary>Name of this side; `lapwing info` shows it.</summary>
+        /// <summary>Name of this side, shown by `lapwing info`.</summary>
         public string Name { get; set; }
 
         /// <summary>Bytes, a power of two; null: 1 MiB.</summary>
         public long? Capacity { get; set; }
 
-        /// <summary>null: 64 KiB.</summary>
+        /// <summary>Size limit of one message; null: 64 KiB.</summary>
         public int? MessageBytesMax { get; set; }
 
-        /// <summary>Calls, and one-way messages, taken unanswered; null: 64.</summary>
+        /// <summary>Accepted unanswered calls, and untaken one-way messages; null: 64.</summary>
         public int? CallWindow { get; set; }
 
         /// <summary>null: backoff.</summary>
         public WaitStrategy? Wait { get; set; }
 
-        /// <summary>Only that user is served, or connected to.</summary>
+        /// <summary>Accept or connect only to this user.</summary>
         public uint? PeerUid { get; set; }
 
         /// <summary>Allocate this side's memory on that node, or fail.</summary>
         public uint? NumaNode { get; set; }
 
-        /// <summary>How long Connect retries until a process listens; null: it tries once.</summary>
+        /// <summary>How long Connect retries while there is no listener; null: it tries once.</summary>
         public TimeSpan? Retry { get; set; }
 
         /// <summary>Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.</summary>
         public bool Aligned { get; set; }
 
-        /// <summary>Or it fails.</summary>
+        /// <summary>Use huge pages, or fail.</summary>
         public bool HugePages { get; set; }
 
-        /// <summary>A fence for each message instead of a system call.</summary>
+        /// <summary>Use a fence for each message instead of a system call.</summary>
         public bool NoMembarrier { get; set; }
 
-        /// <summary>Replies after their call's end are delivered, marked late.</summary>
+        /// <summary>Deliver replies that arrive after their call ended, marked late.</summary>
         public bool LateReplies { get; set; }
 
         internal unsafe lapwing_channel_options Raw(Kept kept)
@@ -74,7 +74,7 @@ namespace Lapwing
             Payload = payload;
         }
 
-        /// <summary>The sender's to choose.</summary>
+        /// <summary>Defined by the sender.</summary>
         public uint Type { get; }
 
         public byte[] Payload { get; }
@@ -116,15 +116,15 @@ namespace Lapwing
         /// <summary>The same on both sides.</summary>
         public Id ConnectionId { get; }
 
-        /// <summary>Largest message: that a consumer can receive, or that another end can send.</summary>
+        /// <summary>Size limit of a message: received ones for a consumer, otherwise sent ones.</summary>
         public long MessageBytesMax { get; }
 
         public ulong Sent { get; }
 
-        /// <summary>And released.</summary>
+        /// <summary>Messages that were received and released.</summary>
         public ulong Received { get; }
 
-        /// <summary>Sent messages that the other side reports as released.</summary>
+        /// <summary>Sent messages that the other side has released.</summary>
         public ulong Released { get; }
 
         public ulong FullWaits { get; }
@@ -133,7 +133,7 @@ namespace Lapwing
 
         public ulong Sleeps { get; }
 
-        /// <summary>Wake-ups of the other side: one system call each.</summary>
+        /// <summary>Wake-ups of the other side. Each is a system call.</summary>
         public ulong Wakes { get; }
 
         public ulong LateReplies { get; }
@@ -168,7 +168,7 @@ namespace Lapwing
             return new ChannelHandle(pointer);
         }
 
-        /// <summary>Sends all of them; an exception has Sent.</summary>
+        /// <summary>Sends all messages. An exception's Sent is the number of messages sent.</summary>
         internal int SendAll(IReadOnlyList<Message> messages, TimeSpan? timeout)
         {
             lapwing_error error;
@@ -191,8 +191,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// For an event loop. True: nothing has arrived or, for a producer, `bytes` do not fit. Descriptor()
-        /// becomes readable when that may have changed. The request is valid until the next call. False: try at once.
+        /// For an event loop. Returns true if nothing has arrived or, for a producer, `bytes` do not fit. Descriptor()
+        /// then becomes readable when that may have changed. This is valid until the next call. False: try at once.
         /// </summary>
         public bool Arm(int bytes = 0)
         {
@@ -203,7 +203,9 @@ namespace Lapwing
             return armed != 0;
         }
 
-        /// <summary>Together with Arm; the channel's own, not to be closed. Fails with closed after Close.</summary>
+        /// <summary>
+        /// Use it with Arm. It belongs to the channel: do not close it. Fails with closed after Close.
+        /// </summary>
         public int Descriptor()
         {
             lapwing_error error;
@@ -223,8 +225,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Ends the channel, and notifies the other side at once. Borrowed memory stays valid until Dispose, which
-        /// does the same. Idempotent.
+        /// Ends the channel and notifies the other side at once. Borrowed memory stays valid until Dispose, which also
+        /// closes the channel. Idempotent.
         /// </summary>
         public void Close()
         {

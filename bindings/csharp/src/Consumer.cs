@@ -7,12 +7,12 @@ using System.Threading.Tasks;
 namespace Lapwing
 {
     /// <summary>
-    /// A message in place, in the producer's memory. A write to it ends the process with SIGSEGV. The producer
-    /// may change it: what must be checked is copied first.
+    /// A message in the producer's memory. A write to it ends the process with SIGSEGV. The producer may change it, so
+    /// copy it before you validate it.
     /// </summary>
     public sealed unsafe class UnsafeMessage : IDisposable
     {
-        readonly Consumer owner; // whose memory goes with it, so it is kept
+        readonly Consumer owner; // kept alive, since the memory belongs to it
         readonly byte* payload;
         bool isDisposed;
 
@@ -32,7 +32,7 @@ namespace Lapwing
 
         public byte* Payload => IsLive ? payload : throw new ObjectDisposedException(nameof(UnsafeMessage));
 
-        /// <summary>The view is not used any more; the message can be released.</summary>
+        /// <summary>Ends the view, so that the message can be released.</summary>
         public void Dispose() => isDisposed = true;
     }
 
@@ -41,20 +41,20 @@ namespace Lapwing
     {
         const int IteratedMessages = 64;
 
-        readonly List<UnsafeMessage> views = new List<UnsafeMessage>(); // of the last peek
+        readonly List<UnsafeMessage> views = new List<UnsafeMessage>(); // views of the last UnsafePeek
 
         internal Consumer(ChannelHandle handle) : base(handle) { }
 
         public static Consumer Connect(string path, ChannelOptions options = null, TimeSpan? timeout = null) =>
             new Consumer(Connected(path, ChannelRole.Consumer, options, timeout));
 
-        /// <summary>Copies of up to `max` messages, from the first that is not released on.</summary>
+        /// <summary>Returns copies of up to `max` messages, starting with the oldest unreleased one.</summary>
         public IReadOnlyList<Message> Peek(int max, TimeSpan? timeout = null) => Copies(PeekRaw(max, timeout));
 
         public Task<IReadOnlyList<Message>> PeekAsync(int max, CancellationToken token = default(CancellationToken)) =>
             Run(() => Peek(max), token);
 
-        /// <summary>The same without a copy. Each message has to be disposed of before it is released.</summary>
+        /// <summary>The same without copying. Dispose each message before you release it.</summary>
         public IReadOnlyList<UnsafeMessage> UnsafePeek(int max, TimeSpan? timeout = null)
         {
             var messages = PeekRaw(max, timeout);
@@ -118,7 +118,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>The next message, copied and released.</summary>
+        /// <summary>Copies and releases the next message.</summary>
         public Message Receive(TimeSpan? timeout = null)
         {
             var message = Peek(1, timeout)[0];
@@ -126,7 +126,9 @@ namespace Lapwing
             return message;
         }
 
-        /// <summary>The same. False: no message came within the timeout; by default it does not wait.</summary>
+        /// <summary>
+        /// The same, but returns false if no message arrives within the timeout, which is 0 by default.
+        /// </summary>
         public bool TryReceive(out Message message, TimeSpan timeout = default(TimeSpan))
         {
             lapwing_error error;
@@ -157,7 +159,10 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Messages, released once they were taken, up to 64 together. Ends at closed.</summary>
+        /// <summary>
+        /// Iterates over copies of messages, and releases them in groups of up to 64 after the loop has taken them.
+        /// Ends at closed.
+        /// </summary>
         public IEnumerator<Message> GetEnumerator()
         {
             for (var messages = PeekUntilClosed(); messages.Count > 0; messages = PeekUntilClosed())

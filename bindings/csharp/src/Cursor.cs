@@ -14,14 +14,14 @@ namespace Lapwing
 
         public Position Position { get; }
 
-        /// <summary>Where the program's own output ended: a length,</summary>
+        /// <summary>Length of the program's output file at the commit.</summary>
         public ulong OutputBytes { get; }
 
-        /// <summary>and the number of a file.</summary>
+        /// <summary>Number of the program's output file.</summary>
         public ulong OutputFile { get; }
     }
 
-    /// <summary>A position that survives the process: up to where a program has processed a bus.</summary>
+    /// <summary>A position on disk: how far a program has processed a bus.</summary>
     public sealed unsafe class Cursor : LapwingObject
     {
         readonly CursorHandle handle;
@@ -32,9 +32,9 @@ namespace Lapwing
             this.handle = handle;
         }
 
-        /// <summary>Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.</summary>
-        /// <param name="isDurable">No power cut takes a commit back; costs a sync.</param>
-        /// <param name="timeout">null: 1 s.</param>
+        /// <summary>Locks and reads the file, and creates it if it is missing.</summary>
+        /// <param name="isDurable">A commit survives a power cut. Each commit costs a sync.</param>
+        /// <param name="timeout">How long to wait for the lock; null: 1 s.</param>
         public static Cursor Open(string path, bool isDurable = false, TimeSpan? timeout = null) =>
             Library.With(() => new Cursor(Opened(path, isDurable, timeout ?? Time.OfCursor)));
 
@@ -50,7 +50,7 @@ namespace Lapwing
             return new CursorHandle(pointer);
         }
 
-        /// <summary>null: nothing was committed yet.</summary>
+        /// <summary>Returns the last commit, or null if there is none.</summary>
         public Commit Last()
         {
             lapwing_error error;
@@ -63,7 +63,7 @@ namespace Lapwing
             return new Commit(new Position(position), bytes, file);
         }
 
-        /// <summary>Everything up to `position` is processed.</summary>
+        /// <summary>Records that everything up to `position` is processed.</summary>
         public void Commit(Position position, ulong outputBytes = 0, ulong outputFile = 0)
         {
             if (position == null) throw new ArgumentNullException(nameof(position));

@@ -1,4 +1,4 @@
-// Calls and one-way messages, in both directions.
+// Calls and one-way messages in both directions.
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -17,7 +17,7 @@ namespace Lapwing
             Message = message;
         }
 
-        /// <summary>To reply to; 0: a one-way message, no answer is waited for.</summary>
+        /// <summary>Identifies the call in a reply. 0: a one-way message, which has no reply.</summary>
         public ulong Call { get; }
 
         public bool IsCall => Call != 0;
@@ -25,7 +25,7 @@ namespace Lapwing
         public Message Message { get; }
     }
 
-    /// <summary>How a call ended.</summary>
+    /// <summary>The reply to a call.</summary>
     public sealed class Reply
     {
         internal unsafe Reply(lapwing_reply* raw)
@@ -39,13 +39,13 @@ namespace Lapwing
 
         public ulong Call { get; }
 
-        /// <summary>The other side answered with an error of its own: Code and Words.</summary>
+        /// <summary>The other side answered with an error, given in Code and Words.</summary>
         public bool IsError { get; }
 
-        /// <summary>The call had ended already.</summary>
+        /// <summary>The reply arrived after the call had ended.</summary>
         public bool IsLate { get; }
 
-        /// <summary>Code of an error; the server chooses it.</summary>
+        /// <summary>Code of an error, defined by the server.</summary>
         public uint Code { get; }
 
         public Message Message { get; }
@@ -54,7 +54,7 @@ namespace Lapwing
         public string Words => IsError ? Encoding.UTF8.GetString(Message.Payload) : "";
     }
 
-    /// <summary>The other side's answer to Call was an error of its own.</summary>
+    /// <summary>The other side answered Call with an error.</summary>
     public sealed class CallException : Exception
     {
         internal CallException(uint code, string words)
@@ -63,11 +63,11 @@ namespace Lapwing
             Code = code;
         }
 
-        /// <summary>The server's to choose.</summary>
+        /// <summary>Defined by the server.</summary>
         public uint Code { get; }
     }
 
-    /// <summary>Calls and one-way messages. An iteration yields what the other side asks, and ends at closed.</summary>
+    /// <summary>Calls and one-way messages. Iterating yields the other side's requests, and ends at closed.</summary>
     public sealed unsafe class Duplex : Channel, IEnumerable<Incoming>
     {
         internal Duplex(ChannelHandle handle) : base(handle) { }
@@ -75,7 +75,7 @@ namespace Lapwing
         public static Duplex Connect(string path, ChannelOptions options = null, TimeSpan? timeout = null) =>
             new Duplex(Connected(path, ChannelRole.Duplex, options, timeout));
 
-        /// <summary>Sends a request and waits for the reply.</summary>
+        /// <summary>Sends a request and waits for the reply. Throws CallException if the reply is an error.</summary>
         public Message Call(Message request, TimeSpan? timeout = null)
         {
             var reply = Finish(StartCall(request, timeout));
@@ -86,7 +86,7 @@ namespace Lapwing
         public Task<Message> CallAsync(Message request, CancellationToken token = default(CancellationToken)) =>
             Run(() => Call(request), token);
 
-        /// <summary>Sends a request, whose reply must arrive within the timeout. Returns the call.</summary>
+        /// <summary>Sends a request, whose reply must arrive within the timeout. Returns the call's number.</summary>
         public ulong StartCall(Message request, TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -103,7 +103,7 @@ namespace Lapwing
             return call;
         }
 
-        /// <summary>The end of that call: waits for it until the call's own timeout.</summary>
+        /// <summary>Waits for the reply to that call, at most until the call's own timeout.</summary>
         public Reply Finish(ulong call)
         {
             lapwing_error error;
@@ -112,14 +112,14 @@ namespace Lapwing
             int result;
             do
             {
-                BeginWait(null); // as long as the call's own timeout
+                BeginWait(null); // the call's own timeout limits the wait
                 result = Native.lapwing_channel_finish(Handle, call, &reply, &error);
             }
             while (IsStale(result));
             return Finished(result, &reply, &error);
         }
 
-        /// <summary>The next call to end, or a late reply.</summary>
+        /// <summary>Waits for the next call to end, or for a late reply.</summary>
         public Reply FinishAny(TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -147,7 +147,7 @@ namespace Lapwing
             LapwingException.Check(Native.lapwing_channel_cancel(Handle, call, &error), &error);
         }
 
-        /// <summary>The next call or one-way message of the other side.</summary>
+        /// <summary>Waits for the next call or one-way message of the other side.</summary>
         public Incoming Next(TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -157,7 +157,7 @@ namespace Lapwing
             return new Incoming(request.call, Message.Of(&request.message));
         }
 
-        /// <summary>The same. False: nothing came within the timeout; by default it does not wait.</summary>
+        /// <summary>The same, but returns false if nothing arrives within the timeout, which is 0 by default.</summary>
         public bool TryNext(out Incoming incoming, TimeSpan timeout = default(TimeSpan))
         {
             lapwing_error error;
@@ -182,10 +182,10 @@ namespace Lapwing
         public Task<Incoming> NextAsync(CancellationToken token = default(CancellationToken)) =>
             Run(() => Next(), token);
 
-        /// <summary>Answers a call that Next gave, in any order.</summary>
+        /// <summary>Answers a call that Next returned, in any order.</summary>
         public void Reply(ulong call, Message message, TimeSpan? timeout = null) => Answer(call, message, null, timeout);
 
-        /// <summary>Answers a call with an error of the server's own.</summary>
+        /// <summary>Answers a call with an error. The server defines the meaning of `code`.</summary>
         public void ReplyError(ulong call, uint code, string words, TimeSpan? timeout = null) =>
             Answer(call, new Message(0, Encoding.UTF8.GetBytes(words)), code, timeout);
 
@@ -210,7 +210,7 @@ namespace Lapwing
             LapwingException.Check(result, &error);
         }
 
-        /// <summary>Sends one-way messages. Returns how many; an exception has Sent.</summary>
+        /// <summary>Sends one-way messages and returns how many. An exception's Sent is the number sent.</summary>
         public int Send(IReadOnlyList<Message> messages, TimeSpan? timeout = null) => SendAll(messages, timeout);
 
         public void Send(Message message, TimeSpan? timeout = null) => SendAll(new[] { message }, timeout);

@@ -1,4 +1,4 @@
-// The handles of C, and what every object on one has: an end, and waits that end.
+// The handles of C, and the base of all objects that own one. It ends waits and frees the handle.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -18,10 +18,10 @@ namespace Lapwing
 
         public override bool IsInvalid => handle == IntPtr.Zero;
 
-        /// <summary>A call is under way that may wait.</summary>
+        /// <summary>A call that may wait is running.</summary>
         internal volatile bool IsWaiting;
 
-        /// <summary>That call has ended together with the program: its thread does nothing more.</summary>
+        /// <summary>The end of the program has ended that call. Its thread must not continue.</summary>
         internal volatile bool IsEnded;
 
         internal virtual void Raise() { }
@@ -35,7 +35,7 @@ namespace Lapwing
             }
             catch (ObjectDisposedException)
             {
-                // Another thread has disposed of it meanwhile, which ends the wait too.
+                // Another thread has disposed the handle, which also ends the wait.
             }
         }
 
@@ -144,8 +144,8 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// The library must not lose a source during a wait. So the set holds a reference of the handle of each source,
-    /// which keeps what was disposed of until the source has left the set.
+    /// The library must not lose a source during a wait. So the set holds a reference to the handle of each source. It
+    /// keeps a disposed handle alive until the source has left the set.
     /// </summary>
     sealed class WaitSetHandle : NativeHandle
     {
@@ -159,7 +159,7 @@ namespace Lapwing
         {
             lock (held)
             {
-                if (held.Contains(source)) return; // it is in the set, and the library refuses it
+                if (held.Contains(source)) return; // already in the set: the library will refuse it
                 var isHeld = false;
                 source.DangerousAddRef(ref isHeld);
                 held.Add(source);
@@ -187,13 +187,15 @@ namespace Lapwing
         }
     }
 
-    /// <summary>An object of the library. One thread at a time uses it, but for Interrupt and Dispose.</summary>
+    /// <summary>
+    /// An object of the library. Only one thread may use it at a time, except for Interrupt and Dispose.
+    /// </summary>
     public abstract class LapwingObject : IDisposable
     {
         readonly NativeHandle handle;
-        int hasStaleInterrupt; // a cancellation's, of a call that had ended by itself
+        int hasStaleInterrupt; // a cancellation interrupted a call that had already ended
 
-        /// <summary>In which set it is; null: in none.</summary>
+        /// <summary>The wait set that contains the object, or null.</summary>
         internal volatile Source Membership;
 
         internal LapwingObject(NativeHandle handle)
@@ -202,16 +204,19 @@ namespace Lapwing
             ProgramEnd.Add(handle);
         }
 
-        /// <summary>Gives everything back, and waits for nothing.</summary>
+        /// <summary>Frees everything without waiting.</summary>
         ~LapwingObject()
         {
-            if (handle == null) return; // what it was to be made of has failed
+            if (handle == null) return; // the constructor failed
             handle.Dispose();
             ProgramEnd.Remove(handle);
             Warn(GetType().Name);
         }
 
-        /// <summary>Warns of a handle that was not disposed of. Not on the finalizer's thread, which a listener could hold up.</summary>
+        /// <summary>
+        /// Warns of a handle that was not disposed. It does so on a pool thread, since a trace listener could block the
+        /// finalizer thread.
+        /// </summary>
         internal static void Warn(string name) => ThreadPool.QueueUserWorkItem(state =>
         {
             try
@@ -220,30 +225,30 @@ namespace Lapwing
             }
             catch (Exception)
             {
-                // A listener failed, or the program ends meanwhile, which aborts this thread.
+                // A listener failed, or the program is ending, which aborts this thread.
             }
         });
 
         internal NativeHandle AnyHandle => handle;
 
-        /// <summary>Ends the wait under way, or else the next one, with interrupted, once.</summary>
+        /// <summary>Ends the current wait with interrupted, or the next wait if there is none.</summary>
         public virtual void Interrupt() => handle.Interrupt();
 
         /// <summary>
-        /// Gives everything back, without waiting: as soon as a call that is under way in another thread has
-        /// returned, which is interrupted. It leaves its wait set.
+        /// Frees everything without waiting. A call that is running in another thread is interrupted, and the object is
+        /// freed when it returns. The object leaves its wait set.
         /// </summary>
         public virtual void Dispose()
         {
             Interrupt();
             handle.Dispose();
-            Thread.MemoryBarrier(); // WaitSet.Add does the two in the other order
+            Thread.MemoryBarrier(); // WaitSet.Add sets Membership, then reads IsClosed
             Membership?.Leave();
             ProgramEnd.Remove(handle);
             GC.SuppressFinalize(this);
         }
 
-        /// <summary>Nanoseconds of a call's timeout. The call may wait from now on, until IsStale of its result.</summary>
+        /// <summary>Begins a call that may wait, and returns its timeout in ns. Call IsStale with its result.</summary>
         internal long BeginWait(TimeSpan? timeout) => BeginWait(Time.Ns(timeout));
 
         internal long BeginWait(long timeoutNs)
@@ -252,7 +257,9 @@ namespace Lapwing
             return timeoutNs;
         }
 
-        /// <summary>Whether the call is to be made again: what interrupted it was meant for an earlier one.</summary>
+        /// <summary>
+        /// Ends a wait. Returns whether to repeat the call because its interrupt was for an earlier call.
+        /// </summary>
         internal bool IsStale(int result)
         {
             handle.IsWaiting = false;
@@ -261,7 +268,7 @@ namespace Lapwing
             return Interlocked.Exchange(ref hasStaleInterrupt, 0) == 1;
         }
 
-        /// <summary>A wait on a thread of the pool, which a cancellation interrupts.</summary>
+        /// <summary>Runs a wait on a pool thread. A cancellation interrupts it.</summary>
         internal Task<T> Run<T>(Func<T> wait, CancellationToken token) =>
             Task.Run(() => WithToken(wait, token), token);
 

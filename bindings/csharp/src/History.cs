@@ -20,16 +20,16 @@ namespace Lapwing
 
         public Id JournalId { get; }
 
-        /// <summary>That retention has kept.</summary>
+        /// <summary>The oldest sequence that retention has kept.</summary>
         public ulong Oldest { get; }
 
-        /// <summary>The newest that can be read.</summary>
+        /// <summary>The newest sequence that can be read.</summary>
         public ulong Archived { get; }
 
         public ulong Durable { get; }
     }
 
-    /// <summary>The journal by sequence, with a publisher or without.</summary>
+    /// <summary>Reads the journal by sequence. A publisher may be running, but need not be.</summary>
     public sealed unsafe class History : LapwingObject
     {
         readonly HistoryHandle handle;
@@ -62,7 +62,9 @@ namespace Lapwing
             return new HistoryInfo(&info);
         }
 
-        /// <summary>Rows from `first` on, or one event Lost. would-block: `first` is not archived yet.</summary>
+        /// <summary>
+        /// Reads rows starting at `first`, or one event Lost. Fails with would-block if `first` is not archived yet.
+        /// </summary>
         public void Read(ulong first, Batch batch)
         {
             lapwing_error error;
@@ -80,7 +82,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>From where to read so that nothing published at or after `utcNs` is missed.</summary>
+        /// <summary>Returns the sequence to read from to get every record published at or after `utcNs`.</summary>
         public ulong FindTime(ulong utcNs)
         {
             lapwing_error error;
@@ -91,8 +93,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The rows first to last where they are, as far as the finished segment goes that `first` is in: read on
-        /// from First + Count. The view outlives the history.
+        /// Maps the rows `first` to `last` without copying, up to the end of `first`'s segment, which must be finished.
+        /// Continue at First + Count. The view may outlive the history.
         /// </summary>
         public HistoryView Map(ulong first, ulong last)
         {
@@ -104,7 +106,7 @@ namespace Lapwing
         }
     }
 
-    /// <summary>Rows of the journal in mapped memory. They are copied out, but for UnsafeRow.</summary>
+    /// <summary>Rows of the journal in mapped memory. All members except UnsafeRow return copies.</summary>
     public sealed unsafe class HistoryView : IDisposable
     {
         lapwing_view view;
@@ -121,19 +123,21 @@ namespace Lapwing
             Unmap();
         }
 
-        /// <summary>The sequence of row 0; row i is First + i.</summary>
+        /// <summary>The sequence of row 0. Row i has the sequence First + i.</summary>
         public ulong First => view.first;
 
-        /// <summary>Rows.</summary>
+        /// <summary>Number of rows.</summary>
         public long Count => (long)view.count;
 
-        /// <summary>Bytes of a row.</summary>
+        /// <summary>Row size in bytes.</summary>
         public int RowBytes => (int)view.row_bytes;
 
-        /// <summary>Bytes from one row to the next.</summary>
+        /// <summary>Distance between rows in bytes.</summary>
         public long StrideBytes => (long)view.stride_bytes;
 
-        /// <summary>Copies `count` rows from row `begin` on, end to end, to the head of `into`.</summary>
+        /// <summary>
+        /// Copies `count` rows, starting at row `begin`, to contiguous memory at the start of `into`.
+        /// </summary>
         public void CopyRows(long begin, int count, byte[] into)
         {
             if (!isMapped) throw new ObjectDisposedException(nameof(HistoryView));
@@ -146,11 +150,12 @@ namespace Lapwing
                     Buffer.MemoryCopy(UnsafeRow(begin + row), to + (long)row * RowBytes, RowBytes, RowBytes);
                 }
             }
-            GC.KeepAlive(this); // until the last copy: the finalizer unmaps
+            GC.KeepAlive(this); // the finalizer must not unmap before the last copy
         }
 
         /// <summary>
-        /// Where a row is, until Dispose. A write to it ends the process with SIGSEGV, as a read does after Dispose.
+        /// The address of a row, valid until Dispose. A write to it, or a read after Dispose, ends the process with
+        /// SIGSEGV.
         /// </summary>
         public byte* UnsafeRow(long row)
         {
@@ -166,7 +171,7 @@ namespace Lapwing
             fixed (lapwing_view* at = &view) Native.lapwing_history_unmap(at);
         }
 
-        /// <summary>Idempotent.</summary>
+        /// <summary>Unmaps the rows. Idempotent.</summary>
         public void Dispose()
         {
             Unmap();

@@ -9,7 +9,7 @@ namespace Lapwing
         internal Item() { }
     }
 
-    /// <summary>Rows in memory of their own.</summary>
+    /// <summary>Rows that own their memory.</summary>
     public abstract unsafe class Rows : Item
     {
         readonly RowTypes types;
@@ -26,15 +26,15 @@ namespace Lapwing
         /// <summary>Number of rows.</summary>
         public int Count { get; }
 
-        /// <summary>Bytes of one row.</summary>
+        /// <summary>Row size in bytes.</summary>
         public int RowBytes { get; }
 
-        /// <summary>Count * RowBytes bytes: the rows, end to end.</summary>
+        /// <summary>The rows, Count * RowBytes contiguous bytes.</summary>
         public byte[] Bytes { get; }
 
         /// <summary>
-        /// Copies all rows into structs. If the bus has a schema, each type of struct is compared with it once. If they
-        /// differ: record-size, with the first field that differs.
+        /// Copies all rows into structs. If the bus has a schema, each struct type is compared with it once. If they
+        /// differ, fails with record-size and names the first field that differs.
         /// </summary>
         public T[] ToArray<T>()
             where T : struct
@@ -68,26 +68,26 @@ namespace Lapwing
         /// <summary>The sequence of row 0.</summary>
         public ulong First { get; }
 
-        /// <summary>[Count], of rows that do not follow one another; else null.</summary>
+        /// <summary>The sequence of each row if IsSparse, and null otherwise.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>[Count], how many older records each row replaces; null if the rows follow one another.</summary>
+        /// <summary>How many older records each row replaces if IsSparse, and null otherwise.</summary>
         public ulong[] Conflated { get; }
 
-        /// <summary>Whether the rows do not follow one another.</summary>
+        /// <summary>True if the rows' sequences are not consecutive.</summary>
         public bool IsSparse { get; }
 
         /// <summary>The sequence of a row.</summary>
         public ulong Sequence(int row) => IsSparse ? Sequences[row] : First + (ulong)row;
     }
 
-    /// <summary>Entries of a checkpoint's state, of a start from a snapshot.</summary>
+    /// <summary>Entries of a checkpoint's state, delivered after a start from a snapshot.</summary>
     public sealed class State : Rows
     {
         internal State(Batch batch) : base(batch) { }
     }
 
-    /// <summary>An event between records: docs/reference/events.md.</summary>
+    /// <summary>An event between records. See docs/reference/events.md.</summary>
     public sealed unsafe class Event : Item
     {
         internal Event(lapwing_event* raw)
@@ -111,12 +111,12 @@ namespace Lapwing
             Words = Text.Of(raw->text, 512);
         }
 
-        /// <summary>For what takes it in again.</summary>
+        /// <summary>The event of C, to pass it to a call.</summary>
         internal lapwing_event Raw { get; }
 
         public EventKind Kind { get; }
 
-        /// <summary>Cause of a gap or of a loss; else 0.</summary>
+        /// <summary>Cause of a gap or loss, otherwise 0.</summary>
         public GapCause Cause { get; }
 
         public ulong Sequence { get; }
@@ -124,16 +124,16 @@ namespace Lapwing
         /// <summary>First sequence of the missing range.</summary>
         public ulong First { get; }
 
-        /// <summary>Inclusive.</summary>
+        /// <summary>Last sequence of the missing range.</summary>
         public ulong Last { get; }
 
         /// <summary>The next sequence that is tried in the ring.</summary>
         public ulong Resume { get; }
 
-        /// <summary>The journal holds the range.</summary>
+        /// <summary>The journal contains the range.</summary>
         public bool IsFillable { get; }
 
-        /// <summary>Size of the records that follow.</summary>
+        /// <summary>Size in bytes of the records that follow.</summary>
         public int RecordBytes { get; }
 
         public Id JournalId { get; }
@@ -144,7 +144,7 @@ namespace Lapwing
 
         public bool IsFirstSession { get; }
 
-        /// <summary>Subscriber.Schema has the fields.</summary>
+        /// <summary>Subscriber.Schema describes the records.</summary>
         public bool IsDescribed { get; }
 
         public string SchemaName { get; }
@@ -152,10 +152,12 @@ namespace Lapwing
         /// <summary>Fold of the state that was loaded.</summary>
         public string Fold { get; }
 
-        /// <summary>In words: why, which checkpoint, how a session ended.</summary>
+        /// <summary>More details: the reason, the checkpoint, how a session ended. May be empty.</summary>
         public string Words { get; }
 
-        /// <summary>"Gap 501..1139 Lapped, fillable", "CaughtUp 1139", and Words if there are any.</summary>
+        /// <summary>
+        /// Returns for example "Gap 501..1139 Lapped, fillable" or "CaughtUp 1139", followed by Words.
+        /// </summary>
         public override string ToString()
         {
             var isRange = Kind == EventKind.Gap || Kind == EventKind.Lost;

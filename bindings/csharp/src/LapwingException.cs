@@ -2,7 +2,7 @@ using System;
 
 namespace Lapwing
 {
-    /// <summary>The failure of a call of the library.</summary>
+    /// <summary>A failed call to the library.</summary>
     public sealed class LapwingException : Exception
     {
         internal LapwingException(ErrorCode code, string message, int errno = 0)
@@ -12,22 +12,22 @@ namespace Lapwing
             Errno = errno;
         }
 
-        /// <summary>The number of lapwing.h.</summary>
+        /// <summary>The error's number in lapwing.h.</summary>
         public ErrorCode Code { get; }
 
-        /// <summary>"timed-out", "no-bus" …</summary>
+        /// <summary>The error's name in lapwing.h, for example "timed-out".</summary>
         public string Name => Library.NameOf(Code);
 
-        /// <summary>Error number of the failed system call; 0: none failed.</summary>
+        /// <summary>Error number of the failed system call, or 0 if none failed.</summary>
         public int Errno { get; }
 
-        /// <summary>After Publish: the last sequence that was published; 0: none was.</summary>
+        /// <summary>After Publish: the last published sequence, or 0 if none was published.</summary>
         public ulong LastPublished { get; internal set; }
 
         /// <summary>After Send: how many messages were sent.</summary>
         public int Sent { get; internal set; }
 
-        /// <summary>Number of the call that failed.</summary>
+        /// <summary>After Finish and FinishAny: the number of the call that ended without a reply.</summary>
         public ulong Call { get; internal set; }
 
         /// <summary>After too-small: the size of a row in bytes.</summary>
@@ -47,7 +47,7 @@ namespace Lapwing
             return failure;
         }
 
-        /// <summary>Whether a call found nothing: without a wait, or within its timeout.</summary>
+        /// <summary>Returns whether a call found nothing, at once or within its timeout.</summary>
         internal static bool IsNothing(int result) =>
             result == (int)ErrorCode.WouldBlock || result == (int)ErrorCode.TimedOut;
 

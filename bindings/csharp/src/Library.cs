@@ -1,4 +1,4 @@
-// The shared library: where it is found, and the check of its version.
+// Finds and loads the shared library, and checks its version.
 using System;
 using System.IO;
 using System.Runtime.CompilerServices;
@@ -8,8 +8,8 @@ namespace Lapwing
 {
     /// <summary>The C library behind this assembly.</summary>
     /// <remarks>
-    /// It is LAPWING_LIBRARY (a path), else native/liblapwing.so.1 beside the assembly, else the system's. It is
-    /// loaded here by its path; DllImport then finds it by its name.
+    /// It is loaded from the path in LAPWING_LIBRARY, or else from native/liblapwing.so.1 in the folder of the
+    /// assembly, or else from the system. It is loaded here by its path, so that DllImport finds it by its name.
     /// </remarks>
     public static unsafe class Library
     {
@@ -44,13 +44,13 @@ namespace Lapwing
         /// <summary>The release of the library, "0.2.0".</summary>
         public static string Release { get; private set; }
 
-        /// <summary>Its C interface.</summary>
+        /// <summary>The version of the library's C interface.</summary>
         public static Version Abi { get; private set; }
 
-        /// <summary>"timed-out"; "unknown" for an unknown number.</summary>
+        /// <summary>Returns the name of an error, for example "timed-out", or "unknown".</summary>
         public static string NameOf(ErrorCode code) => Text.Of(Native.lapwing_error_name((int)code));
 
-        /// <summary>Throws where the library is missing or of another version.</summary>
+        /// <summary>Throws if the library is missing or has an incompatible version.</summary>
         public static void Require()
         {
             if (failure != null) throw failure;
@@ -58,8 +58,8 @@ namespace Lapwing
 
         /// <summary>Returns the result of `make` after the library has been loaded.</summary>
         /// <remarks>
-        /// Mono looks for a function's library when it compiles the method that calls it. So `make` is a method of
-        /// its own, which is compiled when the library is loaded.
+        /// Mono looks for a function's library when it compiles the method that calls it. So `make` must be a separate
+        /// method, which is compiled after the library has been loaded.
         /// </remarks>
         internal static T With<T>(Func<T> make)
         {

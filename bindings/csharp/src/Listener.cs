@@ -4,7 +4,7 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>Serves peers on a path: each accepted one is a channel of its own.</summary>
+    /// <summary>Listens at a path. Each accepted peer has its own channel.</summary>
     public sealed unsafe class Listener : LapwingObject
     {
         readonly ListenerHandle handle;
@@ -17,7 +17,7 @@ namespace Lapwing
 
         internal ListenerHandle Handle => handle;
 
-        /// <param name="peerUid">Only that user is served; null: this user and root.</param>
+        /// <param name="peerUid">Accept only this user; null: this user and root.</param>
         public static Listener Open(string path, uint? peerUid = null) =>
             Library.With(() => new Listener(Opened(path, peerUid)));
 
@@ -34,7 +34,7 @@ namespace Lapwing
             return new ListenerHandle(pointer);
         }
 
-        /// <summary>Takes the place of the one that listens there now, as soon as that one accepts or tends.</summary>
+        /// <summary>Replaces the listener at `path`, as soon as that one accepts a peer or calls Tend.</summary>
         public static Listener TakeOver(string path, uint? peerUid = null, TimeSpan? timeout = null) =>
             Library.With(() => new Listener(TakenOver(path, peerUid, timeout)));
 
@@ -61,7 +61,7 @@ namespace Lapwing
         public Duplex AcceptDuplex(ChannelOptions options = null, TimeSpan? timeout = null) =>
             new Duplex(Accepted(ChannelRole.Duplex, options, timeout));
 
-        /// <summary>A channel of that role of this side, on a thread of the pool.</summary>
+        /// <summary>Accepts a peer on a pool thread. `role` is the role of this side.</summary>
         public Task<Channel> AcceptAsync(
             ChannelRole role, ChannelOptions options = null, CancellationToken token = default(CancellationToken)) =>
             Run<Channel>(() =>
@@ -89,7 +89,7 @@ namespace Lapwing
             return new ChannelHandle(pointer);
         }
 
-        /// <summary>For while a peer is served: drops clients that stay silent, lets a successor take over.</summary>
+        /// <summary>Drops silent clients and lets a successor take over. Call it while a peer is served.</summary>
         public void Tend()
         {
             lapwing_error error;
@@ -98,8 +98,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Readable when the call made last, accept or Tend, has something to do. Fails with closed if the path was
-        /// handed over.
+        /// Returns a descriptor that is readable when the last call, accept or Tend, has work to do. Fails with closed
+        /// after a successor has taken over.
         /// </summary>
         public int Descriptor()
         {

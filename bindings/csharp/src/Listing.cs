@@ -1,4 +1,4 @@
-// Lists whose length only the call itself reports.
+// Reads lists whose length is unknown before the call.
 using System;
 using System.Collections.Generic;
 
@@ -6,7 +6,7 @@ namespace Lapwing
 {
     static unsafe class Listing
     {
-        /// <summary>Rows to begin with. The call is made again with more if they are too few.</summary>
+        /// <summary>Initial number of rows. If they are too few, the call is repeated with more.</summary>
         internal const int Room = 64;
 
         internal delegate int Call<T>(T[] rows, UIntPtr* count, lapwing_error* error);

@@ -3,14 +3,14 @@ using System;
 namespace Lapwing
 {
     /// <summary>
-    /// The lines of the library's log: those of publishers, of the whole process. The library queues 256 of them;
-    /// its threads do not call this runtime.
+    /// The log lines of all publishers in this process. The library queues up to 256 lines, because its threads must
+    /// not call this runtime.
     /// </summary>
     public static unsafe class Log
     {
         const int LineBytesMax = 4096;
 
-        /// <summary>Lines are queued from now on. By default they are dropped.</summary>
+        /// <summary>Starts to queue lines. By default they are dropped.</summary>
         public static void Start() => Library.With(Queue);
 
         public static void Stop() => Library.With(Drop);
@@ -27,7 +27,10 @@ namespace Lapwing
             return true;
         }
 
-        /// <summary>After Start: the oldest line; null: there is none now. `dropped`: lines lost before it.</summary>
+        /// <summary>
+        /// Returns the oldest queued line, or null if the queue is empty. `dropped` is the number of lines lost before
+        /// it.
+        /// </summary>
         public static string Read(out ulong dropped)
         {
             byte* line = stackalloc byte[LineBytesMax];

@@ -1,4 +1,4 @@
-// Checks of options. Their errors name the option and its valid values.
+// Checks options. The errors name the option and its valid values.
 using System;
 using System.Threading;
 
@@ -8,7 +8,7 @@ namespace Lapwing
     {
         static LapwingException Invalid(string words) => new LapwingException(ErrorCode.InvalidArgument, words);
 
-        /// <summary>Sets `to`, which has the default, to an enumeration's value, unless it is null.</summary>
+        /// <summary>Sets `to`, which contains the default, to an enumeration value unless it is null.</summary>
         internal static void Choice<T>(string name, T? value, ref uint to)
             where T : struct
         {
@@ -22,7 +22,7 @@ namespace Lapwing
             throw Invalid($"{name} is {value}; it can be: {string.Join(", ", Enum.GetNames(typeof(T)))}");
         }
 
-        /// <summary>A size or a count.</summary>
+        /// <summary>Checks a size or a count.</summary>
         internal static ulong Size(string name, long value) =>
             value >= 0 ? (ulong)value : throw Invalid($"{name} is {value}; it can be: 0 or more");
 
@@ -38,7 +38,7 @@ namespace Lapwing
             if (value != null) to = Size(name, value.Value);
         }
 
-        /// <summary>Sets `to`, which has the default in nanoseconds, unless the value is null.</summary>
+        /// <summary>Sets `to`, which contains the default in nanoseconds, unless the value is null.</summary>
         internal static void Span(string name, TimeSpan? value, ref long to)
         {
             if (value == null) return;

@@ -3,7 +3,7 @@ using System.Globalization;
 
 namespace Lapwing
 {
-    /// <summary>A random id of 16 bytes; default: none.</summary>
+    /// <summary>A random id of 16 bytes. The default value means no id.</summary>
     public struct Id : IEquatable<Id>
     {
         readonly ulong first;
@@ -44,7 +44,7 @@ namespace Lapwing
             return BitConverter.ToUInt64(bytes, 0);
         }
 
-        /// <summary>32 hexadecimal digits, in the order of the bytes.</summary>
+        /// <summary>Returns 32 hexadecimal digits, in the order of the bytes.</summary>
         public override string ToString() => $"{Swap(first):x16}{Swap(last):x16}";
 
         public bool Equals(Id other) => first == other.first && last == other.last;
@@ -54,7 +54,7 @@ namespace Lapwing
         public override int GetHashCode() => first.GetHashCode();
     }
 
-    /// <summary>A position that can be stored, and resumed from.</summary>
+    /// <summary>A position that can be stored, and from which a subscriber can resume.</summary>
     public sealed class Position
     {
         public Position(Id journalId, Id sessionId, ulong sequence)
@@ -71,7 +71,7 @@ namespace Lapwing
 
         public Id SessionId { get; }
 
-        /// <summary>The last record that was taken; 0: none that could be continued.</summary>
+        /// <summary>The last record that was taken, or 0 if there is none to resume from.</summary>
         public ulong Sequence { get; }
 
         internal lapwing_position Raw => new lapwing_position

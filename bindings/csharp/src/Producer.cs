@@ -13,7 +13,9 @@ namespace Lapwing
         public static Producer Connect(string path, ChannelOptions options = null, TimeSpan? timeout = null) =>
             new Producer(Connected(path, ChannelRole.Producer, options, timeout));
 
-        /// <summary>Copies messages into the channel. Returns how many; an exception has Sent.</summary>
+        /// <summary>
+        /// Copies messages into the channel and returns how many. An exception's Sent is the number sent.
+        /// </summary>
         public int Send(IReadOnlyList<Message> messages, TimeSpan? timeout = null) => SendAll(messages, timeout);
 
         public void Send(Message message, TimeSpan? timeout = null) => SendAll(new[] { message }, timeout);
@@ -22,7 +24,7 @@ namespace Lapwing
             Run(() => Send(messages), token);
 
         /// <summary>
-        /// Room for a message of up to `bytes`, in the channel's memory until Commit, Abort or the next Claim.
+        /// Returns room for a message of up to `bytes` in the channel's memory, until Commit, Abort or the next Claim.
         /// </summary>
         public byte* Claim(int bytes, TimeSpan? timeout = null)
         {

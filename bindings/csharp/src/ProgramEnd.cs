@@ -1,5 +1,5 @@
-// The end of the program while threads wait. Mono ends only once every thread has come back from native code, and a
-// wait of the library's does not come back by itself: so all waits are ended first.
+// Ends all waits when the program ends. Mono exits only after every thread has returned from native code, and a wait in
+// the library may never return by itself.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -15,7 +15,7 @@ namespace Lapwing
             AppDomain.CurrentDomain.ProcessExit += (sender, arguments) => EndWaits();
         }
 
-        /// <summary>Until Remove.</summary>
+        /// <summary>Registers a handle until Remove.</summary>
         internal static void Add(NativeHandle handle)
         {
             lock (open) open.Add(handle);

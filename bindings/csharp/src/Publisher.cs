@@ -5,63 +5,65 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>Options of a publisher. An option that is null has its default; a time of zero is zero.</summary>
+    /// <summary>Options of a publisher. Null selects the default; a time of zero does not.</summary>
     public sealed class PublisherOptions
     {
-        /// <summary>Directory of the bus; created if it is missing.</summary>
+        /// <summary>Directory of the bus. Created if it is missing.</summary>
         public string Directory { get; set; }
 
         /// <summary>null: the directory's last component.</summary>
         public string Name { get; set; }
 
-        /// <summary>Name of a shipped schema or your own; null: the name in Schema, else "bytes".</summary>
+        /// <summary>Name of a schema that Lapwing ships, or any other name; null: that of Schema, or "bytes".</summary>
         public string SchemaName { get; set; }
 
-        /// <summary>The fields of a record: a Schema or its JSON text; null: the shipped schema's, or none.</summary>
+        /// <summary>A Schema or its JSON text; null: the shipped schema SchemaName, or no schema.</summary>
         public string Schema { get; set; }
 
-        /// <summary>8 to 4,088; 0: that of Schema, else 56.</summary>
+        /// <summary>8 to 4,088; 0: that of the schema, or 56 without a schema.</summary>
         public int RecordBytes { get; set; }
 
-        /// <summary>Slots, a power of two; 0: what fits, up to 1,048,576.</summary>
+        /// <summary>Slots, a power of two; 0: as many as fit, up to 1,048,576.</summary>
         public long Capacity { get; set; }
 
-        /// <summary>null: the bus directory on tmpfs, else one in /dev/shm.</summary>
+        /// <summary>null: the bus directory if it is on tmpfs, otherwise a directory in /dev/shm.</summary>
         public string RingDirectory { get; set; }
 
-        /// <summary>null: journal below the directory.</summary>
+        /// <summary>null: the folder journal in the bus directory.</summary>
         public string JournalDirectory { get; set; }
 
         /// <summary>Bytes of slots in a segment, a power of two; null: 64 MiB.</summary>
         public long? SegmentBytes { get; set; }
 
-        /// <summary>null: 10 ms; Timeout.InfiniteTimeSpan: on request only.</summary>
+        /// <summary>
+        /// Time between syncs of the journal; null: 10 ms; Timeout.InfiniteTimeSpan: only on request.
+        /// </summary>
         public TimeSpan? SyncInterval { get; set; }
 
-        /// <summary>0: no limit; else the oldest segments are removed.</summary>
+        /// <summary>Journal size above which the oldest segments are removed; 0: no limit.</summary>
         public ulong RetainBytes { get; set; }
 
         /// <summary>
-        /// The oldest segments are removed by the age of their newest record; null and Timeout.InfiniteTimeSpan: never.
+        /// A segment is removed when its newest record is this old; null and Timeout.InfiniteTimeSpan: never.
         /// </summary>
         public TimeSpan? RetainAge { get; set; }
 
-        /// <summary>null: wait.</summary>
+        /// <summary>Behavior if the journal is a whole ring behind; null: wait.</summary>
         public OnJournalLag? OnJournalLag { get; set; }
 
-        /// <summary>null: continue.</summary>
+        /// <summary>Behavior if the journal has failed; null: continue.</summary>
         public OnJournalFailure? OnJournalFailure { get; set; }
 
         /// <summary>Raw DBN metadata of the feed.</summary>
         public byte[] Metadata { get; set; }
 
-        /// <summary>Id of the source of the records; the journal keeps it.</summary>
+        /// <summary>Id of the source of the records, stored in the journal.</summary>
         public ulong SourceId { get; set; }
 
-        /// <summary>Records of the source before the first that is published.</summary>
+        /// <summary>Number of records of the source before the first published one.</summary>
         public ulong SourceOffset { get; set; }
 
-        /// <summary>Without a journal: records that were lapped are lost to readers.</summary>
+        /// <summary>Publish without a journal: readers cannot recover lapped records.</summary>
         public bool NoJournal { get; set; }
 
         /// <summary>The ring is backed by huge pages, or Open fails.</summary>
@@ -71,12 +73,11 @@ namespace Lapwing
         public bool Resume { get; set; }
 
         /// <summary>
-        /// The program sets the field ts_recv of each record to its time of publishing: subscribers measure ages from
-        /// it.
+        /// The program sets the field ts_recv of each record to the publish time, from which subscribers measure ages.
         /// </summary>
         public bool Restamped { get; set; }
 
-        /// <summary>A gid, whose members may read.</summary>
+        /// <summary>A gid whose members may read.</summary>
         public uint? Group { get; set; }
 
         internal unsafe lapwing_publisher_options Raw(Kept kept)
@@ -142,10 +143,10 @@ namespace Lapwing
         /// <summary>Sequence of this session's first record.</summary>
         public ulong First { get; }
 
-        /// <summary>Last published.</summary>
+        /// <summary>The last published sequence.</summary>
         public ulong Head { get; }
 
-        /// <summary>Last that no power cut takes back.</summary>
+        /// <summary>The last sequence that survives a power cut.</summary>
         public ulong Durable { get; }
 
         /// <summary>Records of the source that earlier sessions published.</summary>
@@ -159,12 +160,12 @@ namespace Lapwing
 
         public int JournalErrno { get; }
 
-        /// <summary>Sequences that this start recorded as a void; 0, 0: none.</summary>
+        /// <summary>First sequence that this start recorded as a void. 0 if there was no void.</summary>
         public ulong VoidFirst { get; }
 
         public ulong VoidLast { get; }
 
-        /// <summary>Times Publish waited for the journal.</summary>
+        /// <summary>How often Publish waited for the journal.</summary>
         public ulong JournalStalls { get; }
 
         public ulong JournalStallNsMax { get; }
@@ -173,7 +174,7 @@ namespace Lapwing
 
         public ulong IdleWakes { get; }
 
-        /// <summary>Wakes of parked subscribers.</summary>
+        /// <summary>Wake-ups of parked subscribers.</summary>
         public ulong Doorbells { get; }
     }
 
@@ -191,7 +192,9 @@ namespace Lapwing
             RecordBytes = Inspect().RecordBytes;
         }
 
-        /// <summary>Takes the bus. `timeout`: how long to wait for another publisher to end; null: 10 s.</summary>
+        /// <summary>
+        /// Opens the bus for writing. `timeout` is how long to wait for another publisher to end; null: 10 s.
+        /// </summary>
         public static Publisher Open(PublisherOptions options, TimeSpan? timeout = null) =>
             Library.With(() => new Publisher(Opened(options, timeout ?? Time.OfPublisher), options.Directory));
 
@@ -209,17 +212,19 @@ namespace Lapwing
             return new PublisherHandle(pointer);
         }
 
-        /// <summary>Bytes of a record.</summary>
+        /// <summary>Record size in bytes.</summary>
         public int RecordBytes { get; }
 
         /// <summary>
-        /// Publishes records, end to end, in order. Returns the sequence of the last one. Waits only for the
-        /// journal. An exception has LastPublished.
+        /// Publishes contiguous records in order. Returns the sequence of the last one. Waits only if the journal is a
+        /// whole ring behind. An exception's LastPublished is the last published sequence.
         /// </summary>
         public ulong Publish(byte[] records, TimeSpan? timeout = null) =>
             Publish(records, 0, records.Length, timeout);
 
-        /// <summary>The same of a part of an array, with records of `recordBytes`; 0: of the bus's size.</summary>
+        /// <summary>
+        /// The same for a part of an array. `recordBytes` is the record size; 0: the bus's record size.
+        /// </summary>
         public ulong Publish(byte[] records, int begin, int bytes, TimeSpan? timeout = null, int recordBytes = 0)
         {
             if (begin < 0 || bytes < 0 || records.Length - begin < bytes) throw new ArgumentOutOfRangeException(nameof(bytes));
@@ -230,8 +235,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The same for structs. If the bus has a schema, each type of struct is compared with it once, like
-        /// Schema.Check. If they differ: record-size, with the first field that differs.
+        /// The same for structs. If the bus has a schema, each struct type is compared with it once, as in
+        /// Schema.Check. If they differ, fails with record-size and names the first field that differs.
         /// </summary>
         public ulong PublishRecords<T>(T[] records, int begin, int count, TimeSpan? timeout = null)
             where T : struct
@@ -277,7 +282,7 @@ namespace Lapwing
         public Task<ulong> PublishAsync(byte[] records, CancellationToken token = default(CancellationToken)) =>
             Run(() => Publish(records), token);
 
-        /// <summary>Waits until everything published is durable; returns how far it is.</summary>
+        /// <summary>Waits until everything published is durable. Returns the last durable sequence.</summary>
         public ulong Flush(TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -303,8 +308,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Ends the session: everything durable, the end recorded, subscribers notified. Idempotent. After
-        /// timed-out the library continues it; a later Close returns how it ended.
+        /// Makes everything durable, records the end of the session and notifies subscribers. Idempotent. After
+        /// timed-out, the library continues, and a later Close returns the result.
         /// </summary>
         public void Close(TimeSpan? timeout = null)
         {

@@ -1,4 +1,4 @@
-// Structs as records: what they may be made of.
+// Checks which structs can be records.
 using System;
 using System.Linq;
 using System.Reflection;
@@ -7,8 +7,8 @@ using System.Runtime.InteropServices;
 namespace Lapwing
 {
     /// <summary>
-    /// A struct that is copied as bytes. Numbers, enumerations, fixed buffers and structs of them are; a reference
-    /// would be overwritten with bytes of a bus, and bool and char have another size outside the runtime.
+    /// A struct that is copied as bytes. It may contain numbers, enumerations, fixed buffers and structs of them. A
+    /// reference would be overwritten with bytes of a bus, and bool and char have different sizes outside the runtime.
     /// </summary>
     static class RecordType<T>
         where T : struct
@@ -20,7 +20,7 @@ namespace Lapwing
         internal static int Bytes => isPlain ? bytes : throw new ArgumentException(
             $"{typeof(T).Name} has a field that is not a number: a record has numbers, enumerations and fixed buffers");
 
-        /// <summary>Copies `count` rows to `to[begin]` and what follows, once `types` has found the struct to fit.</summary>
+        /// <summary>Copies `count` rows to `to`, starting at index `begin`. First checks T with `types`.</summary>
         internal static unsafe void Copy(byte* from, int rowBytes, int count, RowTypes types, T[] to, int begin)
         {
             if (Bytes != rowBytes && count > 0)

@@ -1,17 +1,17 @@
-// Compares structs with the schema of a bus's records, each type once.
+// Compares struct types with the schema of a bus's records, once for each type.
 using System;
 using System.Collections.Generic;
 
 namespace Lapwing
 {
-    /// <summary>For one session of a bus, a journal, or the entries of a fold. Any thread.</summary>
+    /// <summary>The checks for one session of a bus, one journal, or the entries of one fold. Thread-safe.</summary>
     sealed class RowTypes
     {
         readonly Func<Schema> load;
         readonly bool publishes;
         readonly HashSet<Type> fitting = new HashSet<Type>();
         bool isLoaded;
-        Schema schema; // null: the records are not described
+        Schema schema; // null if the records are not described
 
         RowTypes(Func<Schema> load, bool publishes)
         {
@@ -48,7 +48,7 @@ namespace Lapwing
             return schema;
         }
 
-        /// <summary>Throws if the fields of T differ. The caller refuses a struct of another size.</summary>
+        /// <summary>Throws if the fields of T differ. The caller must refuse a struct of another size.</summary>
         internal void Check<T>()
             where T : struct
         {
@@ -62,7 +62,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Throws if that field of a schema is not a field of the rows.</summary>
+        /// <summary>Throws if the rows do not have this field.</summary>
         internal void Check(Field field)
         {
             lock (fitting) Refuse(Loaded()?.DifferenceOf(field));

@@ -1,4 +1,4 @@
-// The description of a record: its fields, by which a struct is checked and columns are copied.
+// The schema of a record: its fields, checks of structs, and copies of columns.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -29,7 +29,7 @@ namespace Lapwing
 
         public FieldType Type { get; }
 
-        /// <summary>Price: 1e-9, the largest value: none. UtcNs: since 1970, the largest value: none.</summary>
+        /// <summary>Price: units of 1e-9. UtcNs: ns since 1970. For both, the largest value means absent.</summary>
         public FieldUnit Unit { get; }
 
         public FieldRole Role { get; }
@@ -47,7 +47,7 @@ namespace Lapwing
             { FieldType.Char, typeof(byte) },
         };
 
-        /// <summary>A function of C that fills in a schema, as far as the memory goes.</summary>
+        /// <summary>A C function that writes as much of a schema as fits into the memory.</summary>
         delegate int Source(
             lapwing_schema* schema, lapwing_field* fields, UIntPtr fieldsMax, byte* text, UIntPtr textBytesMax,
             lapwing_error* error);
@@ -78,12 +78,14 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Of the records of a bus, as its schema on disk is now. Subscriber.Schema has that of the records which a
+        /// Returns the current schema of a bus, from disk. Subscriber.Schema returns that of the records which a
         /// subscriber delivers.
         /// </summary>
         public static Schema OfBus(string directory) => Library.With(() => Loaded(directory, null));
 
-        /// <summary>One that Lapwing ships ("dbn.mbo", "kv16" …), or "orders", the entries of that fold.</summary>
+        /// <summary>
+        /// Returns a schema that Lapwing ships ("dbn.mbo", "kv16" …), or "orders" for the entries of that fold.
+        /// </summary>
         public static Schema Named(string name) => Library.With(() => Loaded(null, name));
 
         static Schema Loaded(string directory, string name)
@@ -104,16 +106,18 @@ namespace Lapwing
 
         public int RecordBytes { get; }
 
-        /// <summary>Equal for equal schemas; never 0.</summary>
+        /// <summary>Equal for equal schemas, and never 0.</summary>
         public ulong Hash { get; }
 
-        /// <summary>In the order of their offsets.</summary>
+        /// <summary>Ordered by offset.</summary>
         public IReadOnlyList<Field> Fields { get; }
 
-        /// <summary>The whole schema as JSON text.</summary>
+        /// <summary>The schema as JSON text.</summary>
         public string Json { get; }
 
-        /// <summary>Json: PublisherOptions.Schema and SubscriberOptions.Expect take a schema or its text.</summary>
+        /// <summary>
+        /// Converts to Json, so that PublisherOptions.Schema and SubscriberOptions.Expect accept a schema or its text.
+        /// </summary>
         public static implicit operator string(Schema schema) => schema?.Json;
 
         public Field Field(string name) =>
@@ -121,9 +125,9 @@ namespace Lapwing
             ?? throw new ArgumentException($"{Name} has no field '{name}'", nameof(name));
 
         /// <summary>
-        /// Throws where the struct T cannot hold these records: of each of its fields name, offset, size and
-        /// type have to be those of the schema. Case and underscores of names do not count; spare fields may
-        /// be missing, and members whose name begins with "Spare" may replace them.
+        /// Throws if the struct T does not match these records. The name, offset, size and type of each field must be
+        /// those of the schema. Case and underscores of names are ignored. Spare fields may be missing, and members
+        /// whose names begin with "Spare" may replace them.
         /// </summary>
         public void Check<T>()
             where T : struct
@@ -133,8 +137,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// How T differs; null if it does not. A struct that is only read may have spare bytes in the place of a
-        /// field, because a later version of the record may use them.
+        /// Describes how T differs, or returns null if it does not. A struct that is only read may have spare bytes at
+        /// the offset of a field, because a later version of the record may use them.
         /// </summary>
         internal string Difference<T>(bool publishes)
             where T : struct
@@ -196,7 +200,10 @@ namespace Lapwing
 
         static string Plain(string name) => name.Replace("_", "").ToLowerInvariant();
 
-        /// <summary>How the field of another schema differs from the field of that name; null if it does not.</summary>
+        /// <summary>
+        /// Describes how a field of another schema differs from the field with that name, or returns null if it does
+        /// not.
+        /// </summary>
         internal string DifferenceOf(Field other)
         {
             var own = Fields.FirstOrDefault(field => field.Name == other.Name);
@@ -207,8 +214,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Copies one field of all rows: long of Int64, double of Float64 and so on, byte of Char. Returns how
-        /// many. `into` is reused.
+        /// Copies one field of all rows to `into`, and returns how many. T is long for Int64, double for Float64 and
+        /// so on, and byte for Char.
         /// </summary>
         public int Column<T>(Batch batch, string name, T[] into)
             where T : struct
@@ -252,7 +259,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>One field of a record: a number, a char, a string of a text, or a byte[].</summary>
+        /// <summary>Returns one field of a record: a number, a char, a string for Text, or a byte[].</summary>
         public object Value(byte[] rows, int row, string name)
         {
             var field = Field(name);

@@ -37,7 +37,7 @@ namespace Lapwing
             Waiting = raw->waiting;
         }
 
-        /// <summary>Record size of the session that was delivered last; 0: none was.</summary>
+        /// <summary>Record size of the last delivered session, or 0 if none was delivered.</summary>
         public int RecordBytes { get; }
 
         public string SchemaName { get; }
@@ -48,23 +48,23 @@ namespace Lapwing
 
         public Id SessionId { get; }
 
-        /// <summary>The newest record, as of now; 0 while no bus is attached.</summary>
+        /// <summary>The newest record now, or 0 while no bus is attached.</summary>
         public ulong Head { get; }
 
-        /// <summary>Records behind it.</summary>
+        /// <summary>How many records the subscriber is behind Head.</summary>
         public ulong Lag { get; }
 
-        /// <summary>No power cut takes a record up to here back.</summary>
+        /// <summary>The last sequence that survives a power cut.</summary>
         public ulong Durable { get; }
 
         public bool IsLive { get; }
 
         public bool IsDescribed { get; }
 
-        /// <summary>Delivered.</summary>
+        /// <summary>Delivered records.</summary>
         public ulong Records { get; }
 
-        /// <summary>Since the last reset.</summary>
+        /// <summary>First delivered sequence since the last reset.</summary>
         public ulong First { get; }
 
         public ulong Last { get; }
@@ -73,7 +73,7 @@ namespace Lapwing
 
         public ulong Lost { get; }
 
-        /// <summary>After a gap, not delivered since a state has them.</summary>
+        /// <summary>Records of a gap that were not delivered because a state contains them.</summary>
         public ulong InState { get; }
 
         public ulong Filled { get; }
@@ -86,13 +86,13 @@ namespace Lapwing
 
         public ulong Reattached { get; }
 
-        /// <summary>Entries of all states.</summary>
+        /// <summary>Delivered entries of all states.</summary>
         public ulong StateEntries { get; }
 
-        /// <summary>Records of other instruments.</summary>
+        /// <summary>Records of other instruments, which were not delivered.</summary>
         public ulong Filtered { get; }
 
-        /// <summary>Replaced by newer ones of their keys.</summary>
+        /// <summary>Records that were replaced by newer ones of the same key.</summary>
         public ulong Conflated { get; }
 
         /// <summary>Keys whose newest record waits for the end of the interval.</summary>
@@ -100,8 +100,8 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// How old records were when they were delivered, in ns from their publishing, of those that
-    /// SubscriberOptions.MeasureEvery chose. Percentiles are at most a quarter too high.
+    /// How old the records selected by SubscriberOptions.MeasureEvery were when they were delivered, in ns since they
+    /// were published. Percentiles are at most a quarter too high.
     /// </summary>
     public sealed unsafe class Ages
     {
@@ -120,10 +120,10 @@ namespace Lapwing
         /// <summary>Records with an age.</summary>
         public ulong Count { get; }
 
-        /// <summary>Records whose time of publishing is in the future, which have no age.</summary>
+        /// <summary>Records without an age because their publish time is in the future.</summary>
         public ulong Negative { get; }
 
-        /// <summary>Records without a time of publishing, which have no age.</summary>
+        /// <summary>Records without an age because they have no publish time.</summary>
         public ulong Unstamped { get; }
 
         public ulong P50Ns { get; }
@@ -147,11 +147,11 @@ namespace Lapwing
         readonly bool isSparse;
         readonly string fold;
 
-        // Types of the session that is read; null before the first one, and if its records are not described.
+        // Checks for the current session. null before the first one, and if its records are not described.
         RowTypes records;
         RowTypes state;
 
-        ItemReader items; // of TryRead
+        ItemReader items; // used by TryRead
 
         Subscriber(SubscriberHandle handle, SubscriberOptions options)
             : base(handle)
@@ -163,7 +163,7 @@ namespace Lapwing
 
         internal SubscriberHandle Handle => handle;
 
-        /// <summary>Checks the options. The bus is looked for by the calls that read.</summary>
+        /// <summary>Checks the options. The bus need not exist: reads wait for it.</summary>
         public static Subscriber Open(SubscriberOptions options) =>
             Library.With(() => new Subscriber(Opened(options), options));
 
@@ -180,7 +180,9 @@ namespace Lapwing
             return new SubscriberHandle(pointer);
         }
 
-        /// <summary>Reads rows of one kind, or one event. The end of the bus is an exception: closed …</summary>
+        /// <summary>
+        /// Reads rows of one kind, or one event. Fails at the end of the bus, for example with closed.
+        /// </summary>
         public void Read(Batch batch, TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -188,7 +190,7 @@ namespace Lapwing
             LapwingException.Check(ReadInto(batch, Time.Ns(timeout), &error), &error);
         }
 
-        /// <summary>The same. False: nothing came within the timeout; by default it does not wait.</summary>
+        /// <summary>The same, but returns false if nothing arrives within the timeout, which is 0 by default.</summary>
         public bool TryRead(Batch batch, TimeSpan timeout = default(TimeSpan))
         {
             lapwing_error error;
@@ -197,7 +199,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The next item, with memory of its own. False: nothing came within the timeout; by default it does not wait.
+        /// Reads the next item, which owns its memory. Returns false if nothing arrives within the timeout, which is 0
+        /// by default.
         /// </summary>
         public bool TryRead(out Item item, TimeSpan timeout = default(TimeSpan))
         {
@@ -206,7 +209,7 @@ namespace Lapwing
             return item != null;
         }
 
-        /// <summary>0, would-block or timed-out. All else is thrown.</summary>
+        /// <summary>Returns 0, would-block or timed-out. Throws any other error.</summary>
         int ReadInto(Batch batch, long timeoutNs, lapwing_error* error)
         {
             var raw = batch.BeginUse();
@@ -225,7 +228,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Stores the schema with which rows of a batch are compared; each session has its own.</summary>
+        /// <summary>Stores in the batch the checks for its rows. Each session has its own.</summary>
         void Note(Batch batch, lapwing_batch* raw)
         {
             var rows = (BatchKind)raw->kind;
@@ -242,7 +245,7 @@ namespace Lapwing
             state = hasOrders ? RowTypes.OfFold("orders") : null;
         }
 
-        /// <summary>Read on a thread of the pool. A cancellation ends the wait.</summary>
+        /// <summary>Reads on a pool thread. A cancellation ends the wait.</summary>
         public Task<Batch> ReadAsync(Batch batch, CancellationToken token = default(CancellationToken)) =>
             Run(() =>
             {
@@ -251,8 +254,7 @@ namespace Lapwing
             }, token);
 
         /// <summary>
-        /// The next record and nothing else. Returns its sequence. Fails with event-due if an event precedes the next
-        /// record.
+        /// Reads one record and returns its sequence. Fails with event-due if an event precedes the next record.
         /// </summary>
         public ulong ReadOne(byte[] record, TimeSpan? timeout = null)
         {
@@ -277,13 +279,13 @@ namespace Lapwing
             Run(() => ReadOne(record), token);
 
         /// <summary>
-        /// The schema of the records, as of the last Session or Reset event that was read: the next session may have
-        /// other fields in records of the same size. not-found: the bus has no schema. misuse: no session was read
-        /// yet.
+        /// Returns the schema of the records, as of the last Session or Reset event that was read. The next session
+        /// may have other fields in records of the same size. Fails with not-found if the bus has no schema, and with
+        /// misuse if no session was read yet.
         /// </summary>
         public Schema Schema() => Lapwing.Schema.Delivered(handle);
 
-        /// <summary>How old records were when they were delivered; null: no age was measured.</summary>
+        /// <summary>Returns how old records were when they were delivered, or null if no age was measured.</summary>
         public Ages Ages()
         {
             lapwing_error error;
@@ -295,12 +297,14 @@ namespace Lapwing
             return new Ages(&ages);
         }
 
-        /// <summary>Records, states and events in order, each item with memory of its own. Ends at closed.</summary>
+        /// <summary>
+        /// Iterates over records, states and events in order. Each item owns its memory. Ends at closed.
+        /// </summary>
         public IEnumerator<Item> GetEnumerator() => Items().GetEnumerator();
 
         IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-        /// <summary>The same with at most `rows` rows an item. A cancellation ends the wait.</summary>
+        /// <summary>The same with at most `rows` rows per item. A cancellation ends the wait.</summary>
         public IEnumerable<Item> Items(int rows = ItemRows, CancellationToken token = default(CancellationToken))
         {
             using (var reader = new ItemReader(this, rows))
@@ -312,7 +316,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>null: closed.</summary>
+        /// <summary>Returns the next item, or null at closed.</summary>
         Item NextUntilClosed(ItemReader reader, CancellationToken token)
         {
             try
@@ -326,7 +330,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Reads items by way of a batch, which grows to the size of the rows.</summary>
+        /// <summary>Reads items through a batch, which grows to the size of the rows.</summary>
         sealed class ItemReader : IDisposable
         {
             readonly Subscriber subscriber;
@@ -340,7 +344,7 @@ namespace Lapwing
                 batch = new Batch(rows, RowBytesDefault, subscriber.isSparse);
             }
 
-            /// <summary>null: nothing came within the timeout.</summary>
+            /// <summary>Returns the next item, or null if nothing arrives within the timeout.</summary>
             internal Item Read(TimeSpan timeout)
             {
                 for (;;)
@@ -372,7 +376,9 @@ namespace Lapwing
             return new SubscriberInfo(&info);
         }
 
-        /// <summary>The position to store: after everything delivered, or after that row of the last batch.</summary>
+        /// <summary>
+        /// Returns a position to store: after everything delivered, or after row `sequence` of the last batch.
+        /// </summary>
         public Position Position(ulong sequence = 0)
         {
             lapwing_error error;
@@ -383,8 +389,9 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// For an event loop: becomes readable when a read that found nothing may find something. The
-        /// subscriber's own, not to be closed. Costs a thread of the library's; not with WaitStrategy.Busy.
+        /// Returns a descriptor for an event loop. It becomes readable when a read that found nothing may succeed. It
+        /// belongs to the subscriber: do not close it. It costs a library thread. Not available with
+        /// WaitStrategy.Busy.
         /// </summary>
         public int Descriptor()
         {

@@ -4,7 +4,7 @@ using System.Linq;
 
 namespace Lapwing
 {
-    /// <summary>Where a subscriber begins.</summary>
+    /// <summary>Where a subscriber starts.</summary>
     public sealed class Start
     {
         Start(StartKind kind, ulong value = 0, Position position = null)
@@ -20,25 +20,25 @@ namespace Lapwing
 
         internal Position Position { get; }
 
-        /// <summary>The next record that is published.</summary>
+        /// <summary>Starts with the next record that is published.</summary>
         public static Start Live { get; } = new Start(StartKind.Live);
 
-        /// <summary>The oldest that is kept.</summary>
+        /// <summary>Starts with the oldest record that is kept.</summary>
         public static Start Oldest { get; } = new Start(StartKind.Oldest);
 
-        /// <summary>The state of the newest checkpoint, then what follows.</summary>
+        /// <summary>Starts with the state of the newest checkpoint, then the records after it.</summary>
         public static Start Snapshot { get; } = new Start(StartKind.Snapshot);
 
         public static Start Sequence(ulong sequence) => new Start(StartKind.Sequence, sequence);
 
-        /// <summary>UTC ns: at or a little before.</summary>
+        /// <summary>Starts at that publish time in UTC ns, or slightly earlier.</summary>
         public static Start Time(ulong utcNs) => new Start(StartKind.Time, utcNs);
 
         public static Start After(Position position) =>
             new Start(StartKind.After, 0, position ?? throw new ArgumentNullException(nameof(position)));
     }
 
-    /// <summary>How a subscriber reads. An option that is null has its default; a time of zero is zero.</summary>
+    /// <summary>How a subscriber reads. Null selects the default; a time of zero does not.</summary>
     public sealed class SubscriberOptions
     {
         /// <summary>Directory of the bus.</summary>
@@ -47,43 +47,47 @@ namespace Lapwing
         /// <summary>Shown by `lapwing subscribers`.</summary>
         public string Name { get; set; }
 
-        /// <summary>null: live.</summary>
+        /// <summary>Where to start; null: live.</summary>
         public Start Start { get; set; }
 
-        /// <summary>null: fill.</summary>
+        /// <summary>How to handle gaps; null: fill them from the journal.</summary>
         public OnGap? OnGap { get; set; }
 
-        /// <summary>null: backoff.</summary>
+        /// <summary>How to wait; null: backoff.</summary>
         public WaitStrategy? Wait { get; set; }
 
         /// <summary>Fold of a state; null: the schema's default.</summary>
         public string Fold { get; set; }
 
-        /// <summary>The expected records: a Schema or its JSON text; null: any records.</summary>
+        /// <summary>The schema that the records must have: a Schema or its JSON text; null: any.</summary>
         public string Expect { get; set; }
 
-        /// <summary>Symbols, even of digits ("005930"), or numbers as "id:5930"; null: all.</summary>
+        /// <summary>Symbols, even if all digits ("005930"), or numbers as "id:5930"; null: all.</summary>
         public IReadOnlyList<string> Instruments { get; set; }
 
-        /// <summary>A clean close is the end: an iteration ends, a read fails with closed.</summary>
+        /// <summary>
+        /// After a clean close, end iterations and fail reads with closed, instead of waiting for the next session.
+        /// </summary>
         public bool EndAtClose { get; set; }
 
-        /// <summary>How long to wait for a bus or a publisher; null: 30 s. Timeout.InfiniteTimeSpan: without end.</summary>
+        /// <summary>How long to wait for a bus or a publisher; null: 30 s; Timeout.InfiniteTimeSpan: forever.</summary>
         public TimeSpan? Reattach { get; set; }
 
-        /// <summary>How long the publisher may take for the join; null: 10 s. Timeout.InfiniteTimeSpan: without end.</summary>
+        /// <summary>
+        /// How long the publisher may take for the join; null: 10 s; Timeout.InfiniteTimeSpan: forever.
+        /// </summary>
         public TimeSpan? FlushTimeout { get; set; }
 
-        /// <summary>After such a silence comes an event; null and Timeout.InfiniteTimeSpan: never.</summary>
+        /// <summary>Time without a record until the event Stale; null and Timeout.InfiniteTimeSpan: never.</summary>
         public TimeSpan? StaleAfter { get; set; }
 
-        /// <summary>Behind and Live events by records; 0: not by this measure.</summary>
+        /// <summary>Records behind the publisher until the event Behind; 0: no limit.</summary>
         public int BehindRecords { get; set; }
 
-        /// <summary>Behind and Live events by time; null and Timeout.InfiniteTimeSpan: not by this measure.</summary>
+        /// <summary>The same as a time; null and Timeout.InfiniteTimeSpan: no limit.</summary>
         public TimeSpan? BehindTime { get; set; }
 
-        /// <summary>The newest record of each key, once an interval.</summary>
+        /// <summary>Deliver only the newest record of each key, once per interval.</summary>
         public bool Conflate { get; set; }
 
         /// <summary>With Conflate; null: 250 ms.</summary>
@@ -92,10 +96,12 @@ namespace Lapwing
         /// <summary>With Conflate; null: 65,536. More keys end the interval early.</summary>
         public int? ConflateKeysMax { get; set; }
 
-        /// <summary>The age of every Nth record is measured: Subscriber.Ages. 0: of none.</summary>
+        /// <summary>Measure the age of every Nth record, for Subscriber.Ages; 0: no record.</summary>
         public int MeasureEvery { get; set; }
 
-        /// <summary>It shows records to operators: its gaps and losses do not count in the bus's totals.</summary>
+        /// <summary>
+        /// Set this if the program only displays records. Its gaps and losses do not count in the bus's totals.
+        /// </summary>
         public bool Observes { get; set; }
 
         internal bool IsSparse => Conflate || Instruments != null;

@@ -3,7 +3,7 @@ using System.Collections.Generic;
 
 namespace Lapwing
 {
-    /// <summary>A mapping of a symbol to an instrument, from one date up to another.</summary>
+    /// <summary>Maps a symbol to an instrument from StartDate until the day before EndDate.</summary>
     public sealed unsafe class SymbolMapping
     {
         const int SymbolBytes = 80;
@@ -30,8 +30,8 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// The instruments of symbols, by date: the mappings of the feed's DBN metadata. A feed without metadata has
-    /// none. A directory without a bus is an error, no-bus.
+    /// Maps symbols to instruments by date, from the feed's DBN metadata. A feed without metadata has no symbols. A
+    /// directory without a bus is an error, no-bus.
     /// </summary>
     public sealed unsafe class Symbols : LapwingObject
     {
@@ -43,7 +43,7 @@ namespace Lapwing
             this.handle = handle;
         }
 
-        /// <summary>The mappings as the last publisher of the bus wrote them.</summary>
+        /// <summary>Reads the symbols that the bus's last publisher stored.</summary>
         public static Symbols Open(string directory) => Library.With(() => new Symbols(Opened(directory)));
 
         static SymbolsHandle Opened(string directory)
@@ -56,8 +56,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that began
-        /// last counts. null: the symbol is unknown.
+        /// Returns the instrument of a symbol at that time, in UTC ns, or null if the symbol is unknown. Outside all
+        /// dates of the symbol, the mapping with the latest start date is used.
         /// </summary>
         public uint? Find(string symbol, ulong utcNs)
         {
@@ -70,7 +70,7 @@ namespace Lapwing
             return instrument;
         }
 
-        /// <summary>The mapping of an instrument at that time. null: the instrument is unknown.</summary>
+        /// <summary>Returns the mapping of an instrument at that time, or null if the instrument is unknown.</summary>
         public SymbolMapping Name(uint instrumentId, ulong utcNs)
         {
             lapwing_error error;
@@ -82,7 +82,7 @@ namespace Lapwing
             return new SymbolMapping(mapping);
         }
 
-        /// <summary>All mappings, by symbol, then by date.</summary>
+        /// <summary>Returns all mappings, sorted by symbol, then by date.</summary>
         public IReadOnlyList<SymbolMapping> List() =>
             Listing.All<lapwing_symbol_mapping, SymbolMapping>(
                 (rows, count, error) =>

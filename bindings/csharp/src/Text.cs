@@ -1,4 +1,4 @@
-// Strings, and memory that options point to.
+// Conversions of strings and times, and memory that options refer to.
 using System;
 using System.Collections.Generic;
 using System.Runtime.InteropServices;
@@ -9,10 +9,10 @@ namespace Lapwing
 {
     static unsafe class Text
     {
-        /// <summary>UTF-8 with a zero at its end; null stays null.</summary>
+        /// <summary>Converts to zero-terminated UTF-8. null stays null.</summary>
         internal static byte[] Zero(string text) => text == null ? null : Encoding.UTF8.GetBytes(text + "\0");
 
-        /// <summary>A fixed field, up to its first zero.</summary>
+        /// <summary>Decodes a fixed-size text field, up to its first zero byte.</summary>
         internal static string Of(byte* bytes, int bytesMax)
         {
             var length = 0;
@@ -25,11 +25,11 @@ namespace Lapwing
 
     static class Time
     {
-        // How long opening waits by default for another publisher or cursor to end, as in C++.
+        // Default time that opening waits for another publisher or cursor to end, as in C++.
         internal static readonly TimeSpan OfPublisher = TimeSpan.FromSeconds(10);
         internal static readonly TimeSpan OfCursor = TimeSpan.FromSeconds(1);
 
-        /// <summary>Nanoseconds of a timeout; null and Timeout.InfiniteTimeSpan: forever.</summary>
+        /// <summary>Converts a timeout to nanoseconds. null and Timeout.InfiniteTimeSpan mean forever.</summary>
         internal static long Ns(TimeSpan? timeout)
         {
             if (timeout == null || timeout == Timeout.InfiniteTimeSpan) return -1;
@@ -42,7 +42,7 @@ namespace Lapwing
         }
     }
 
-    /// <summary>Memory that a call reads while it runs, given back afterwards.</summary>
+    /// <summary>Pins memory that a call reads, until Dispose.</summary>
     sealed class Kept : IDisposable
     {
         readonly List<GCHandle> pins = new List<GCHandle>();

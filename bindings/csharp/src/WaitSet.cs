@@ -7,7 +7,7 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>The states for which a descriptor is ready: the bits of poll(2).</summary>
+    /// <summary>The events of a descriptor, as in poll(2).</summary>
     [Flags]
     public enum PollEvents : uint
     {
@@ -16,10 +16,10 @@ namespace Lapwing
         Priority = 2,
         Out = 4,
 
-        /// <summary>Reported only.</summary>
+        /// <summary>Only reported, cannot be requested.</summary>
         Error = 8,
 
-        /// <summary>Reported only.</summary>
+        /// <summary>Only reported, cannot be requested.</summary>
         HangUp = 16,
 
         ReadHangUp = 0x2000,
@@ -38,19 +38,19 @@ namespace Lapwing
 
         internal WaitSet Set { get; }
 
-        /// <summary>null: a descriptor or a timer.</summary>
+        /// <summary>null for a descriptor or a timer.</summary>
         internal LapwingObject Owner { get; }
 
-        /// <summary>The library's.</summary>
+        /// <summary>The library's number for the source.</summary>
         internal ulong Number { get; }
 
-        /// <summary>As it was given to Add. By default the subscriber, channel or listener itself.</summary>
+        /// <summary>The token passed to Add. By default the subscriber, channel or listener itself.</summary>
         public object Token { get; }
 
         internal void Leave() => Set.Leave(this);
     }
 
-    /// <summary>Which source is ready.</summary>
+    /// <summary>A source that is ready.</summary>
     public struct Ready
     {
         internal Ready(Source source, lapwing_ready raw)
@@ -61,7 +61,7 @@ namespace Lapwing
             Events = (PollEvents)raw.events;
         }
 
-        /// <summary>As Add returned it.</summary>
+        /// <summary>The source, as returned by Add.</summary>
         public Source Source { get; }
 
         public SourceKind Kind { get; }
@@ -77,10 +77,10 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// Waits for several buses, channels, listeners, descriptors and timers in one thread. A wait takes nothing from
-    /// the source that is ready: call the source itself, TryRead for example. A source with items left is ready again,
-    /// and so is one that has ended. Sources take turns. The set owns no source. One that is disposed of leaves the
-    /// set, also during a wait.
+    /// Waits for several buses, channels, listeners, descriptors and timers in one thread. A wait does not read from
+    /// the source that is ready: call the source itself, for example TryRead. A source with items left is ready again,
+    /// and so is one that has ended. Sources take turns. The set does not own its sources. A disposed source leaves
+    /// the set, even during a wait.
     /// </summary>
     public sealed unsafe class WaitSet : LapwingObject
     {
@@ -88,12 +88,12 @@ namespace Lapwing
         readonly object gate = new object();
         readonly Dictionary<ulong, Source> sources = new Dictionary<ulong, Source>(); // by Number; guarded by gate
         readonly List<Source> leaving = new List<Source>(); // once no call waits; guarded by gate
-        int waits; // calls under way; guarded by gate
-        int isAsked; // an interrupt of the user's, and not of Leave
+        int waits; // calls in Wait; guarded by gate
+        int isAsked; // 1 after an interrupt by the user, as opposed to Leave
 
         delegate int Adding(ulong* number, lapwing_error* error);
 
-        /// <summary>A set waits as its subscribers would.</summary>
+        /// <summary>Opens an empty set. `wait` is as for a subscriber.</summary>
         public WaitSet(WaitStrategy wait = WaitStrategy.Backoff)
             : this(Library.With(() => Opened(wait))) { }
 
@@ -113,15 +113,18 @@ namespace Lapwing
             return new WaitSetHandle(pointer);
         }
 
-        /// <summary>Ready when there is a record, an entry of a state, an event or the end.</summary>
-        /// <remarks>limit: there are 127 sources. misuse: another call waits, or it is in a set.</remarks>
+        /// <summary>Adds a subscriber, which is ready if a read returns an item or the bus has ended.</summary>
+        /// <remarks>
+        /// Fails with limit if the set has 127 sources, and with misuse if another call waits or the subscriber is in
+        /// a set.
+        /// </remarks>
         public Source Add(Subscriber subscriber, object token = null) =>
             Add(subscriber, token, (number, error) =>
                 Native.lapwing_wait_set_add_subscriber(handle, subscriber.Handle, 0, number, error));
 
         /// <summary>
-        /// Ready when there is a message, a call, a reply or the end; a producer, when there is room for a message of
-        /// `bytes`. A wait aborts a claim that is open.
+        /// Adds a channel, which is ready if a message, call or reply has arrived or the channel has ended. A producer
+        /// is ready if there is room for a message of `bytes`. A wait aborts an open claim.
         /// </summary>
         public Source Add(Channel channel, object token = null, int bytes = 0)
         {
@@ -130,20 +133,21 @@ namespace Lapwing
                 Native.lapwing_wait_set_add_channel(handle, channel.Handle, room, 0, number, error));
         }
 
-        /// <summary>Ready when accept or Tend has something to do.</summary>
+        /// <summary>Adds a listener, which is ready if accept or Tend has work to do.</summary>
         public Source Add(Listener listener, object token = null) =>
             Add(listener, token, (number, error) =>
                 Native.lapwing_wait_set_add_listener(handle, listener.Handle, 0, number, error));
 
-        /// <summary>Remove it before it is closed.</summary>
+        /// <summary>Adds a descriptor. Remove it before you close it.</summary>
         public Source AddDescriptor(int descriptor, PollEvents events, object token = null) =>
             Add(null, token, (number, error) =>
                 Native.lapwing_wait_set_add_fd(handle, descriptor, (uint)events, 0, number, error));
 
         /// <summary>
-        /// Ready after `dueTime`, and then every `period`. Timeout.InfiniteTimeSpan as `dueTime`: not until SetTimer.
+        /// Adds a timer, which is ready after `dueTime`, and then every `period`. If `dueTime` is
+        /// Timeout.InfiniteTimeSpan, the timer does not run until SetTimer.
         /// </summary>
-        /// <param name="period">null: once.</param>
+        /// <param name="period">null: the timer expires once.</param>
         public Source AddTimer(TimeSpan dueTime, TimeSpan? period = null, object token = null)
         {
             var due = Time.Ns(dueTime);
@@ -182,13 +186,13 @@ namespace Lapwing
                 if (owner == null) return source;
                 owner.Membership = source;
             }
-            Thread.MemoryBarrier(); // Dispose does the two in the other order
+            Thread.MemoryBarrier(); // Dispose closes the handle, then reads Membership
             if (owner.AnyHandle.IsClosed) Leave(source);
             return source;
         }
 
-        /// <summary>Sets a timer anew. Timeout.InfiniteTimeSpan as `dueTime` stops it.</summary>
-        /// <param name="period">null: once.</param>
+        /// <summary>Sets a timer again. If `dueTime` is Timeout.InfiniteTimeSpan, stops it.</summary>
+        /// <param name="period">null: the timer expires once.</param>
         public void SetTimer(Source timer, TimeSpan dueTime, TimeSpan? period = null)
         {
             lapwing_error error;
@@ -198,7 +202,7 @@ namespace Lapwing
                 Native.lapwing_wait_set_set_timer(handle, number, Time.Ns(dueTime), EveryNs(period), &error), &error);
         }
 
-        /// <summary>not-found: it is not in the set.</summary>
+        /// <summary>Removes a source. Fails with not-found if it is not in the set.</summary>
         public void Remove(Source source)
         {
             lapwing_error error;
@@ -224,7 +228,9 @@ namespace Lapwing
             handle.LetGo(source.Owner.AnyHandle);
         }
 
-        /// <summary>Removes a source that any thread has disposed of. A wait under way ends, and begins again without it.</summary>
+        /// <summary>
+        /// Removes a disposed source. Any thread may call it. A current wait restarts without the source.
+        /// </summary>
         internal void Leave(Source source)
         {
             lock (gate)
@@ -246,14 +252,14 @@ namespace Lapwing
                 }
                 catch (ObjectDisposedException)
                 {
-                    // The set was disposed of meanwhile, and has no sources any more.
+                    // The set was disposed and no longer has sources.
                 }
                 LetGo(source);
             }
             leaving.Clear();
         }
 
-        /// <summary>The next source that is ready.</summary>
+        /// <summary>Waits for the next source that is ready.</summary>
         public Ready Wait(TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -263,7 +269,9 @@ namespace Lapwing
             return ready;
         }
 
-        /// <summary>The same. False: no source was ready within the timeout; by default it does not wait.</summary>
+        /// <summary>
+        /// The same, but returns false if no source is ready within the timeout, which is 0 by default.
+        /// </summary>
         public bool TryWait(out Ready ready, TimeSpan timeout = default(TimeSpan))
         {
             lapwing_error error;
@@ -274,7 +282,7 @@ namespace Lapwing
             return true;
         }
 
-        /// <summary>Wait on a thread of the pool. A cancellation ends the wait.</summary>
+        /// <summary>Waits on a pool thread. A cancellation ends the wait.</summary>
         public Task<Ready> WaitAsync(CancellationToken token = default(CancellationToken)) => Run(() => Wait(), token);
 
         int WaitFor(long timeoutNs, out Ready ready, lapwing_error* error)
@@ -293,7 +301,7 @@ namespace Lapwing
                 ready = source == null ? default(Ready) : new Ready(source, raw);
                 if (source != null) return 0;
                 if (result != 0 && result != (int)ErrorCode.Interrupted) return result;
-                // Else the source that is ready has left, or Leave interrupted, or a cancellation that came too late.
+                // Otherwise the ready source has left, or the interrupt came from Leave or from a late cancellation.
                 if (result != 0 && Interlocked.Exchange(ref isAsked, 0) == 1 && !isStale) return result;
             }
         }
@@ -321,14 +329,14 @@ namespace Lapwing
             return Math.Max(1, timeoutNs - (long)passed);
         }
 
-        /// <summary>Ends the wait under way, or else the next one, with interrupted, once.</summary>
+        /// <summary>Ends the current wait with interrupted, or the next wait if there is none.</summary>
         public override void Interrupt()
         {
             Interlocked.Exchange(ref isAsked, 1);
             base.Interrupt();
         }
 
-        /// <summary>Gives the set back, as every Dispose does. Its sources stay open, and can be added to another set.</summary>
+        /// <summary>Frees the set. Its sources stay open and can be added to another set.</summary>
         public override void Dispose()
         {
             base.Dispose();

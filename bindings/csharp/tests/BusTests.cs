@@ -7,7 +7,7 @@ using System.Runtime.CompilerServices;
 using System.Threading;
 using Lapwing;
 
-/// <summary>A record of 16 bytes: its number, twice.</summary>
+/// <summary>A record of 16 bytes, which contains its number twice.</summary>
 struct Pair
 {
     internal Pair(ulong number)

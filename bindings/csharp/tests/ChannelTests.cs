@@ -11,7 +11,7 @@ static class ChannelTests
 
     static string Words(Message message) => Encoding.UTF8.GetString(message.Payload);
 
-    /// <summary>Two ends of a channel: the one that accepts has the role.</summary>
+    /// <summary>Opens both ends of a channel. The accepting end has the role `role`.</summary>
     static void WithPair(ChannelRole role, Action<Channel, Channel> use, ChannelOptions options = null)
     {
         using (var folder = new Folder())

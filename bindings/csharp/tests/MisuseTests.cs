@@ -1,4 +1,4 @@
-// What must not be done, and yet must break nothing: memory, and the other side, stay as they are.
+// Misuse must not corrupt memory or affect the other side.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -34,7 +34,7 @@ static class MisuseTests
         internal char First, Second, Third, Fourth;
     }
 
-    /// <summary>A read that has begun: the batch is in use, and it waits a moment later.</summary>
+    /// <summary>Starts a read and returns when it uses the batch and has had time to begin to wait.</summary>
     internal static Task Waiting(Subscriber subscriber, Batch batch)
     {
         var state = typeof(Batch).GetField("state", BindingFlags.Instance | BindingFlags.NonPublic);
@@ -44,7 +44,9 @@ static class MisuseTests
         return read;
     }
 
-    /// <summary>Filled memory of many sizes, by its address: freed memory of one of these sizes is among it.</summary>
+    /// <summary>
+    /// Allocates and fills blocks of many sizes, so that recently freed memory of these sizes is among them.
+    /// </summary>
     static Dictionary<IntPtr, int> Blocks()
     {
         var blocks = new Dictionary<IntPtr, int>();
@@ -181,7 +183,7 @@ static class MisuseTests
         {
             var first = BusTests.PublisherOf(folder["bus"]);
             var second = System.Threading.Tasks.Task.Run(() => BusTests.PublisherOf(folder["bus"]));
-            // A call that does not wait has failed by then.
+            // A call that does not wait would have failed by then.
             Check.That(!((System.IAsyncResult)second).AsyncWaitHandle.WaitOne(300), "it did not wait");
             first.Dispose();
             second.Result.Dispose();

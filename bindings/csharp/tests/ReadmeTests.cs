@@ -1,4 +1,4 @@
-// The programs of README.md: they compile, and the first one runs.
+// The programs in README.md compile, and the first one runs.
 using System;
 using System.Diagnostics;
 using System.IO;
@@ -11,7 +11,7 @@ static class ReadmeTests
     const int LoopLinesMax = 15;
     const int Quotes = 20;
 
-    // What the fragments use.
+    // Declarations that the fragments use.
     const string Surroundings = @"using System; using System.Threading; using Lapwing;
         struct Quote { public ulong Ts; public uint Instrument, Size; public long Bid, Ask; }
         static class Surroundings

@@ -52,7 +52,9 @@ static class RecordTests
         internal uint Sequence;
     }
 
-    /// <summary>Orders that stand in one book: of a side, at so many quarters from 100, of a size.</summary>
+    /// <summary>
+    /// Makes orders of one book from texts "SIDE QUARTERS SIZE", where the price is 100 + QUARTERS / 4.
+    /// </summary>
     internal static Mbo[] Orders(params string[] orders) =>
         orders.Select(order => order.Split(' ')).Select((words, index) => new Mbo
         {
@@ -181,7 +183,7 @@ static class RecordTests
                     var found = Check.Fails(ErrorCode.RecordSize, () => batch.CopyTo(new Swapped[8]));
                     Check.That(found.Message.Contains(moved), found.Message);
                     Check.Equal(2, batch.CopyTo(new Signal[8]));
-                    Check.Equal(2, batch.CopyTo(new Earlier[8])); // a later version uses its spare bytes
+                    Check.Equal(2, batch.CopyTo(new Earlier[8])); // the later version uses this struct's spare bytes
                 };
                 do subscriber.Read(batch, Check.Hang);
                 while (batch.Kind != BatchKind.Records);
@@ -220,7 +222,7 @@ static class RecordTests
         internal ulong First, Renamed;
     }
 
-    /// <summary>A closed bus of records of 16 bytes, whose second field has that name.</summary>
+    /// <summary>Publishes a closed bus of 16-byte records whose second field has the name `second`.</summary>
     static void PublishPair(string directory, string second)
     {
         using (var publisher = BusTests.PublisherOf(directory, options =>
@@ -258,7 +260,7 @@ static class RecordTests
             ReadTo(subscriber, batch, EventKind.Closed);
             System.IO.Directory.Delete(folder["bus"], true);
             PublishPair(folder["bus"], "renamed");
-            // What is on disk now is not what was delivered.
+            // The schema on disk now differs from that of the delivered records.
             Check.Equal("old", subscriber.Schema().Fields[1].Name);
             Check.Equal(1, delivered.CopyTo(new OldPair[1]));
             Check.Fails(ErrorCode.RecordSize, () => delivered.CopyTo(new RenamedPair[1]));
@@ -369,7 +371,7 @@ static class RecordTests
     [Test("The journal is read and mapped by sequence, also without a publisher")]
     static unsafe void Histories()
     {
-        const int rows = 100000; // more than a segment has
+        const int rows = 100000; // more than fit into a segment
         using (var folder = new Folder())
         {
             using (var publisher = BusTests.PublisherOf(folder["bus"], options =>

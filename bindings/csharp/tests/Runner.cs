@@ -1,4 +1,4 @@
-// Runs the methods marked [Test] of this assembly, or those whose name contains a word of the command line.
+// Runs the methods marked [Test] of this assembly, or those whose names contain a word of the command line.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -8,7 +8,7 @@ using System.Reflection;
 using System.Threading;
 using Lapwing;
 
-/// <summary>A test: its words are what it claims.</summary>
+/// <summary>Marks a test. Its text is the claim that the test checks.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 sealed class TestAttribute : Attribute
 {
@@ -27,7 +27,7 @@ sealed class FailedException : Exception
 
 static class Check
 {
-    internal static readonly TimeSpan Hang = TimeSpan.FromSeconds(30); // ends a hang; nothing is timed
+    internal static readonly TimeSpan Hang = TimeSpan.FromSeconds(30); // only ends a hang
 
     internal static void That(bool truth, string what)
     {
@@ -71,7 +71,7 @@ static class Check
     }
 }
 
-/// <summary>A folder that goes with the test.</summary>
+/// <summary>A folder that is removed after the test.</summary>
 sealed class Folder : IDisposable
 {
     const int AttemptsMax = 500;
@@ -89,7 +89,7 @@ sealed class Folder : IDisposable
 
     internal string this[string name] => System.IO.Path.Combine(Path, name);
 
-    /// <summary>What is left of a publisher may still write in it for a moment.</summary>
+    /// <summary>Removes the folder. It retries, since a publisher's threads may still write to it briefly.</summary>
     public void Dispose()
     {
         for (var attempt = 1; ; ++attempt)

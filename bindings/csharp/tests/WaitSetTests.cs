@@ -93,7 +93,7 @@ static class WaitSetTests
                 }
                 catch (LapwingException error) when (error.Code == ErrorCode.WouldBlock)
                 {
-                    // A client takes more than one step.
+                    // A connection takes more than one call.
                 }
             }
             set.Remove(source);
@@ -161,7 +161,7 @@ static class WaitSetTests
         }
     }
 
-    /// <summary>A wait that has begun.</summary>
+    /// <summary>Starts a wait and returns when it has begun.</summary>
     static Task<Ready> Waiting(WaitSet set)
     {
         var waits = typeof(WaitSet).GetField("waits", BindingFlags.Instance | BindingFlags.NonPublic);
@@ -249,7 +249,7 @@ static class WaitSetTests
                     Interlocked.Increment(ref disposed);
                     BusTests.Publish(b, number, 1);
                 });
-                while (set.Wait(Check.Hang).Token != fromB) { } // fromA may be ready until it has left
+                while (set.Wait(Check.Hang).Token != fromB) { } // fromA may be ready until it has left the set
                 Check.Equal(n, Take(fromB));
                 other.Wait();
             }
@@ -305,7 +305,7 @@ static class WaitSetTests
         {
             GC.Collect();
             GC.WaitForPendingFinalizers();
-            return a.Inspect().Subscribers < 5; // the collector is conservative about stacks
+            return a.Inspect().Subscribers < 5; // the collector scans stacks conservatively
         }, "the subscribers are still there");
     });
 

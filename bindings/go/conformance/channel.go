@@ -10,7 +10,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// end is what the three ends of a channel have in common.
+// end is the common interface of the three ends of a channel.
 type end interface {
 	Inspect() (lapwing.ChannelInfo, error)
 	Shutdown() error
@@ -150,7 +150,7 @@ func channelSend(d *driver, s step) []string {
 	return []string{result(err) + " " + pair("sent", sent)}
 }
 
-// messages is those of a send, with the numbers from n on.
+// messages returns the messages of a send, with the numbers from n on.
 func messages(s step) (made []lapwing.Message) {
 	count := uint64(1)
 	if s.has("count") {
@@ -176,7 +176,7 @@ func channelPeek(d *driver, s step) []string {
 
 const noSuchCall = math.MaxUint64
 
-// call is the channel's number of the call that a step names; 0 where it names none.
+// call returns the channel's number of the call that a step names; 0 if it names none.
 func (d *driver) call(s step) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -210,7 +210,7 @@ func channelFinish(d *driver, s step) []string {
 	var reply lapwing.Reply
 	var err error
 	if s.has("call") {
-		err = duplex.Finish(context.Background(), d.call(s), &reply) // the call's own timeout counts
+		err = duplex.Finish(context.Background(), d.call(s), &reply) // the call's own timeout applies
 	} else {
 		err = duplex.FinishAny(ctx, &reply)
 	}

@@ -13,7 +13,7 @@ import (
 
 const droppedCount = 1000 // records
 
-// dropped is what keeps the publisher until it is forgotten.
+// dropped keeps the publisher alive until misuse.drop.
 var dropped *lapwing.Publisher
 
 func init() {
@@ -42,7 +42,7 @@ func misuseDrop(*driver, step) []string {
 	for time.Since(began) < patience {
 		runtime.GC()
 		select {
-		case <-seen: // the collector's cleanup logs when it has closed the publisher
+		case <-seen: // the collector's cleanup logs this after it has closed the publisher
 			return ok(pair("ms", time.Since(began).Milliseconds()))
 		case <-time.After(time.Millisecond):
 		}
@@ -50,7 +50,7 @@ func misuseDrop(*driver, step) []string {
 	return []string{resultName(lapwing.ErrTimedOut)}
 }
 
-// watchedLog says that a line with the text was logged.
+// watchedLog signals when a line with the text was logged.
 type watchedLog struct {
 	slog.Handler
 	text string

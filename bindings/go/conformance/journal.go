@@ -69,7 +69,7 @@ func historyRead(d *driver, s step) []string {
 	history := thing[lapwing.History](d, s.text("on"))
 	rows := int(s.number("rows"))
 	b := newBatch(rows*rowBytesMax, rows)
-	b.Conflated = nil // a history has none
+	b.Conflated = nil // a history does not fill this column
 	if err := history.Read(s.number("first"), b); err != nil {
 		return answer(err)
 	}

@@ -1,5 +1,5 @@
-// Command conformance is the Go driver of tests/conformance/bindings: it reads steps from its standard
-// input, one a line, and answers each with lines and a dot.
+// Command conformance is the Go driver of tests/conformance/bindings. It reads steps from standard input, one
+// per line, and answers each with lines and a dot.
 package main
 
 import (
@@ -13,12 +13,12 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// driver has what the steps of a scenario have made, by name.
+// driver contains the objects that the steps of a scenario have created, by name.
 type driver struct {
 	mu      sync.Mutex
 	things  map[string]any
 	running map[string]chan []string
-	calls   []uint64 // the channel's numbers of the calls that were started
+	calls   []uint64 // the channels' numbers of the calls that were started
 }
 
 var operations = map[string]func(*driver, step) []string{}
@@ -76,7 +76,7 @@ func (d *driver) keep(name string, thing any) {
 	d.things[name] = thing
 }
 
-// named is what a step names, if it is a T.
+// named returns the object that a step names, if it is a T.
 func named[T any](d *driver, name string) (T, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,8 +84,8 @@ func named[T any](d *driver, name string) (T, bool) {
 	return found, isOne
 }
 
-// thing is what a step names. Where there is no such T, which includes what does not compile in Go, it is
-// one that was never opened: its calls answer misuse.
+// thing returns the object that a step names. If there is no such T, for example because the step would not
+// compile in Go, thing returns a T that was never opened. Its calls return misuse.
 func thing[T any](d *driver, name string) *T {
 	if found, isOne := named[*T](d, name); isOne {
 		return found
@@ -95,7 +95,7 @@ func thing[T any](d *driver, name string) *T {
 
 func misuse() []string { return []string{resultName(lapwing.ErrMisuse)} }
 
-// interrupt and destroy are the same for every handle.
+// interrupt, like destroy, is the same for every handle.
 func interrupt(d *driver, s step) []string {
 	handle, isOne := named[interface{ Interrupt() }](d, s.text("on"))
 	if !isOne {
@@ -120,7 +120,7 @@ func (d *driver) forget(name string) {
 	delete(d.things, name)
 }
 
-// opened keeps a handle that was made, under the name that the step gives it.
+// opened stores a new handle under the name in the step.
 func opened[T any](d *driver, s step, made *T, err error) []string {
 	if err == nil {
 		d.keep(s.text("as"), made)

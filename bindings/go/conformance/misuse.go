@@ -11,7 +11,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// The steps misuse.*: what a program must not do, done by one that does it.
+// The steps misuse.*: invalid actions of a program.
 
 const (
 	misuseBytes = 16 // of a record
@@ -30,7 +30,7 @@ func init() {
 	}
 }
 
-// specimen is an object of one kind, and a call of it.
+// specimen is an object of one kind, and a call that uses it.
 type specimen struct {
 	io.Closer
 	use func() error
@@ -63,7 +63,7 @@ func ownPublisher(ctx context.Context, options lapwing.PublisherOptions) *lapwin
 	return must(lapwing.OpenPublisher(ctx, options))
 }
 
-// ownChannel is a listener, and both sides of a channel.
+// ownChannel returns a listener, and both sides of a channel.
 func ownChannel(ctx context.Context) (*lapwing.Listener, *lapwing.Producer, *lapwing.Consumer) {
 	const path = "own.sock"
 	listener := must(lapwing.Listen(path, lapwing.ListenerOptions{}))
@@ -93,7 +93,7 @@ func misuseUsedAfter(_ *driver, s step) []string {
 	return ok(pair("kinds", len(kinds)), pair("answers", strings.Join(slices.Compact(answers), ",")))
 }
 
-// caughtUp is a subscriber that has taken everything there is, so that its next read waits.
+// caughtUp returns a subscriber that has read everything, so that its next read waits.
 func caughtUp(directory string) *lapwing.Subscriber {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -108,7 +108,7 @@ func caughtUp(directory string) *lapwing.Subscriber {
 	return subscriber
 }
 
-// readOn reads without end; the error that ends it is not that of a call that another one overlaps.
+// readOn reads until an error. It ignores the error of a call that overlaps another one.
 func readOn(s *lapwing.Subscriber) error {
 	b := lapwing.NewBatch(rowBytesMax)
 	for {
@@ -119,7 +119,8 @@ func readOn(s *lapwing.Subscriber) error {
 	}
 }
 
-// refused reads without waiting until that is refused, which is while another goroutine waits.
+// refused reads without waiting until a read is refused, because another goroutine waits. It returns that
+// error.
 func refused(s *lapwing.Subscriber) error {
 	b := lapwing.NewBatch(rowBytesMax)
 	for {
@@ -145,7 +146,7 @@ func misuseWait(_ *driver, s step) []string { return answer(readOn(caughtUp(s.te
 func misuseExitInWait(_ *driver, s step) []string {
 	subscriber := caughtUp(s.text("directory"))
 	go readOn(subscriber)
-	_ = refused(subscriber) // so it waits
+	_ = refused(subscriber) // so the other goroutine waits
 	os.Exit(exitCode)
 	return nil
 }

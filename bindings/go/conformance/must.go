@@ -1,9 +1,9 @@
 package main
 
-// failed is what a step ends with that cannot go on.
+// failed is the panic value of a step that cannot continue.
 type failed struct{ error }
 
-// must is what was made.
+// must returns made, or panics on an error.
 func must[T any](made T, err error) T {
 	check(err)
 	return made
@@ -15,7 +15,7 @@ func check(err error) {
 	}
 }
 
-// guarded answers with the name of the error that the operation could not go on after.
+// guarded answers with the name of the error if the operation cannot continue after one.
 func guarded(operation func(*driver, step) []string) func(*driver, step) []string {
 	return func(d *driver, s step) (lines []string) {
 		defer func() {

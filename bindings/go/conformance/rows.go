@@ -8,7 +8,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// row is record n of that many bytes, or the bytes of message n.
+// row returns record n with that many bytes, or the bytes of message n.
 func row(n uint64, bytes int) []byte {
 	record := make([]byte, max(bytes, 8))
 	binary.LittleEndian.PutUint64(record, n)
@@ -18,7 +18,7 @@ func row(n uint64, bytes int) []byte {
 	return record[:bytes]
 }
 
-// digest is FNV-1a of 64 bits over all bytes that were added.
+// digest is FNV-1a with 64 bits over all bytes that were added.
 type digest uint64
 
 const noBytes digest = 0xcbf29ce484222325
@@ -37,7 +37,7 @@ func digestOf(bytes []byte) digest {
 	return d
 }
 
-// group is rows of one kind, of one batch or of several, that are shown in one line.
+// group is rows of one kind, of one or several batches, that are shown in one line.
 type group struct {
 	kind        lapwing.BatchKind
 	first, last uint64
@@ -45,7 +45,7 @@ type group struct {
 	rowBytes    int
 	digest      digest
 	conflated   uint64
-	isSparse    bool // instruments or conflation: the line has their sum
+	isSparse    bool // with instruments or conflation: the line contains the sum of `conflated`
 }
 
 func (g *group) add(b *lapwing.Batch) {
@@ -66,7 +66,7 @@ func (g *group) add(b *lapwing.Batch) {
 	}
 }
 
-// line shows the group, and empties it.
+// line returns the line of the group, and clears the group.
 func (g *group) line() string {
 	pairs := []string{"ok", "state"}
 	if g.kind == lapwing.BatchRecords {
@@ -94,7 +94,7 @@ func eventLine(e *lapwing.Event) string {
 	return strings.Join(pairs, " ")
 }
 
-// batchLine shows one batch.
+// batchLine returns the line of one batch.
 func batchLine(b *lapwing.Batch) string {
 	if event := b.Event(); event != nil {
 		return eventLine(event)

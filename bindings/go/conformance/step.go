@@ -50,7 +50,7 @@ func (s step) list(key string) []string {
 	return strings.Split(s.values[key], ",")
 }
 
-// number is 0 where the step does not say it.
+// number returns 0 if the step does not contain the key.
 func (s step) number(key string) uint64 {
 	if !s.has(key) {
 		return 0
@@ -70,7 +70,7 @@ func (s step) millis(key string) time.Duration {
 	return time.Duration(s.number(key)) * time.Millisecond
 }
 
-// schema is nil where the step does not say it.
+// schema returns nil if the step does not contain the key.
 func (s step) schema(key string) *lapwing.Schema {
 	if s.text(key) == "" {
 		return nil
@@ -78,7 +78,7 @@ func (s step) schema(key string) *lapwing.Schema {
 	return &lapwing.Schema{Text: s.text(key)}
 }
 
-// context is that of the step's timeout.
+// context returns a context with the step's timeout.
 func (s step) context() (context.Context, context.CancelFunc) {
 	timeout := s.millis("timeout_ms")
 	switch {
@@ -90,10 +90,10 @@ func (s step) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), timeout)
 }
 
-// pick is the value of a word of the step, the zero value where the step does not have it.
+// pick returns the value for a word of the step, or the zero value if the step does not contain the key.
 func pick[T any](s step, key string, values map[string]T) T { return values[s.text(key)] }
 
-// ok is the answer of a step that succeeded.
+// ok returns the answer of a step that succeeded.
 func ok(pairs ...string) []string {
 	return []string{strings.Join(append([]string{"ok"}, pairs...), " ")}
 }
@@ -110,7 +110,8 @@ func pair(key string, value any) string {
 
 var isBroken = os.Getenv("LAPWING_CONFORMANCE_BREAK") != ""
 
-// resultName is a result as it is printed: its name, or another one's where it is to be seen to fail.
+// resultName returns the printed name of a result. If isBroken is set, it swaps two names, so that comparisons
+// fail.
 func resultName(code lapwing.Code) string {
 	switch {
 	case isBroken && code == lapwing.ErrTimedOut:
@@ -121,17 +122,17 @@ func resultName(code lapwing.Code) string {
 	return code.String()
 }
 
-// result is the name of what a call has answered.
+// result returns the name of a call's result.
 func result(err error) string {
 	code := lapwing.CodeOf(err)
 	if err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, "conformance:", err) // no error of Lapwing's
+		fmt.Fprintln(os.Stderr, "conformance:", err) // not an error of Lapwing
 		os.Exit(1)
 	}
 	return resultName(code)
 }
 
-// answer is the result, and after an ok the pairs.
+// answer returns the result, followed by the pairs if it is ok.
 func answer(err error, pairs ...string) []string {
 	if err != nil {
 		return []string{result(err)}

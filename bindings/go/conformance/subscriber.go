@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	rowBytesMax  = 4096 // while the bus's size is not known
+	rowBytesMax  = 4096 // while the bus's record size is unknown
 	readAllBytes = 1 << 20
 	readAllRows  = 4096
 )
@@ -107,7 +107,7 @@ func subscriberRead(d *driver, s step) []string {
 	return []string{batchLine(b)}
 }
 
-// rowBytes is the size of the bus's records, as far as it is known.
+// rowBytes returns the size of the bus's records, or rowBytesMax while it is unknown.
 func rowBytes(s *lapwing.Subscriber) int {
 	info, err := s.Inspect()
 	if err != nil || info.RecordBytes == 0 {
@@ -116,7 +116,7 @@ func rowBytes(s *lapwing.Subscriber) int {
 	return info.RecordBytes
 }
 
-// readAll reads batches, gives each to take, and ends after the event that the step names, or at an error.
+// readAll reads batches, passes each to take, and ends after the event that the step names, or at an error.
 func readAll(from *lapwing.Subscriber, s step, take func(*lapwing.Batch) error) []string {
 	var lines []string
 	b := newBatch(readAllBytes, readAllRows)

@@ -19,7 +19,7 @@ import (
 
 const patience = 60 * time.Second
 
-// build makes one of the examples, and returns its path.
+// build builds one of the examples, and returns its path.
 func build(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
@@ -29,7 +29,7 @@ func build(t *testing.T, name string) string {
 	return program
 }
 
-// run is what a program prints that ends well.
+// run returns the output of a program, which must succeed.
 func run(t *testing.T, program string, arguments ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -131,7 +131,7 @@ func TestAClientCallsAServer(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	client := build(t, "squareclient")
-	for range 2 { // it serves one client after another
+	for range 2 { // the server serves one client after another
 		if said := run(t, client, path, "7", "0", "4294967296", "3000000000"); said != "49\n0\n0\n9000000000000000000\n" {
 			t.Fatal(said)
 		}
@@ -159,7 +159,7 @@ func readmeProgram(t *testing.T) string {
 	return source
 }
 
-// The README promises a short main loop: from the open to the loop's end.
+// The README promises a short main loop. This is its maximum length from the open to the end of the loop.
 const loopLinesMax = 15
 
 func TestTheReadmesLoopIsShort(t *testing.T) {
@@ -185,7 +185,7 @@ func TestTheReadmesLoopIsShort(t *testing.T) {
 	}
 }
 
-// TestTheReadmesProgramRuns builds the program of README.md outside of this module, as it says to, with
+// TestTheReadmesProgramRuns builds the program of README.md outside this module, as the README describes, with
 // the library's path linked in.
 func TestTheReadmesProgramRuns(t *testing.T) {
 	source := readmeProgram(t)

@@ -5,10 +5,11 @@ import lapwing.Row;
 import lapwing.Schema;
 
 /**
- * Publishes ten records of a struct of one's own, and says how far they are durable.
+ * Publishes ten records of a struct that this program defines, and prints the last durable
+ * sequence.
  *
- * <p>The schema is what LAPWING_RECORD makes of a C++ struct (docs/reference/records.md); a program in any
- * language then reads the fields by name.
+ * <p>The schema is the same as LAPWING_RECORD generates from a C++ struct
+ * (docs/reference/records.md). Programs in any language can then read the fields by name.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/Publish.java DIRECTORY</pre>
  */

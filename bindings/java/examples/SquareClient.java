@@ -8,7 +8,7 @@ import lapwing.Duplex;
 import lapwing.Reply;
 
 /**
- * Asks the server of SquareServer, or of the same example in another language, for squares.
+ * Requests squares from SquareServer, or from the same example in another language.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/SquareClient.java SOCKET 7 12</pre>
  */

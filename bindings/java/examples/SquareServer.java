@@ -11,8 +11,8 @@ import lapwing.Listener;
 import lapwing.Request;
 
 /**
- * Serves one client, in whatever language it is: a request of type 1 has a number, 8 bytes,
- * little-endian; the reply of type 2 has its square.
+ * Serves one client, in any language. A request of type 1 contains a number as 8 bytes,
+ * little-endian. The reply of type 2 contains its square.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/SquareServer.java SOCKET</pre>
  */
@@ -36,7 +36,7 @@ final class SquareServer {
       for (;;) {
         Request request = client.next(Lapwing.FOREVER);
         if (!request.isCall()) {
-          continue; // one-way: nobody waits for an answer
+          continue; // one-way: no answer is expected
         }
         if (request.type() != SQUARE || request.payload().byteSize() != NUMBER.byteSize()) {
           client.replyError(request, 1, "this server squares: type 1, 8 bytes", Lapwing.FOREVER);

@@ -11,8 +11,8 @@ import lapwing.SubscriberOptions;
 import lapwing.WaitSet;
 
 /**
- * Reads two buses in one thread to their closes, and reports once a second. Prints how many records each
- * had.
+ * Reads two buses in one thread until both are closed, and reports once a second. Prints the number
+ * of records of each bus.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/TwoBuses.java BUS BUS</pre>
  */
@@ -20,7 +20,7 @@ final class TwoBuses {
   private static final SubscriberOptions FROM_OLDEST =
       SubscriberOptions.builder().name("two buses").start(Start.oldest()).build();
 
-  /** What the program keeps of a bus: the token of its source. */
+  /** The program's data of a bus, which is the token of its source. */
   private static final class Bus {
     final Subscriber subscriber;
     long records;
@@ -29,7 +29,7 @@ final class TwoBuses {
       this.subscriber = subscriber;
     }
 
-    /** Takes what there is now: a batch, an event, or nothing. False: the bus was closed. */
+    /** Reads a batch or an event, if one is available. Returns false if the bus was closed. */
     boolean take(Batch batch) {
       Item item = subscriber.read(batch, Lapwing.NOW);
       if (item instanceof Records rows) {
@@ -52,7 +52,7 @@ final class TwoBuses {
       set.add(ofFirst, a);
       set.add(ofSecond, b);
       set.addTimer(Duration.ofSeconds(1), Duration.ofSeconds(1), null);
-      Batch batch = new Batch(4096); // of one thread, for all its sources
+      Batch batch = new Batch(4096); // one batch for all sources of this thread
       for (int open = 2; open > 0; ) {
         WaitSet.Source<Bus> ready = set.await(Lapwing.FOREVER);
         if (ready.kind() == WaitSet.Kind.TIMER) {

@@ -7,7 +7,7 @@ import lapwing.Schema
 import lapwing.coroutines.awaitFlush
 import lapwing.coroutines.openPublisher
 
-/** The schema that LAPWING_RECORD makes of a C++ struct (docs/reference/records.md). */
+/** The schema that LAPWING_RECORD generates from a C++ struct (docs/reference/records.md). */
 private const val QUOTE =
     """{"name":"desk.quote","version":1,"record_bytes":24,"fields":[
        {"name":"time","type":"uint64","offset":0,"unit":"utc_ns","role":"time"},
@@ -15,7 +15,10 @@ private const val QUOTE =
        {"name":"size","type":"uint32","offset":12},
        {"name":"price","type":"int64","offset":16,"unit":"price"}]}"""
 
-/** Publishes ten records of a struct of one's own, and says how far they are durable. */
+/**
+ * Publishes ten records of a struct that this program defines, and prints the last durable
+ * sequence.
+ */
 fun main(arguments: Array<String>) = runBlocking {
     val directory = Path.of(arguments[0])
     openPublisher(directory) { schema(QUOTE).capacity(4096) }.use { publisher ->

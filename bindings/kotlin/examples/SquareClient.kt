@@ -9,7 +9,7 @@ import kotlinx.coroutines.runBlocking
 import lapwing.coroutines.awaitCall
 import lapwing.coroutines.connectDuplex
 
-/** Asks the server of SquareServer, or of the same example in another language, for squares. */
+/** Requests squares from SquareServer, or from the same example in another language. */
 fun main(arguments: Array<String>) = runBlocking {
     val patience = 10.seconds
     val socket = Path.of(arguments[0])

@@ -16,8 +16,8 @@ import lapwing.coroutines.openListener
 import lapwing.coroutines.requests
 
 /**
- * Serves one client, in whatever language it is: a request of type 1 has a number, 8 bytes,
- * little-endian; the reply of type 2 has its square.
+ * Serves one client, in any language. A request of type 1 contains a number as 8 bytes,
+ * little-endian. The reply of type 2 contains its square.
  */
 fun main(arguments: Array<String>) = runBlocking {
     openListener(Path.of(arguments[0])).use { listener ->

@@ -15,11 +15,11 @@ import lapwing.coroutines.awaitItem
 import lapwing.coroutines.awaitReady
 import lapwing.coroutines.openSubscriber
 
-/** What the program keeps of a bus: the token of its source. */
+/** The program's data of a bus, which is the token of its source. */
 private class Bus(val subscriber: Subscriber) {
     var records = 0L
 
-    /** Takes what there is now: a batch, an event, or nothing. False: the bus was closed. */
+    /** Reads a batch or an event, if one is available. Returns false if the bus was closed. */
     suspend fun take(batch: Batch): Boolean {
         val item = subscriber.awaitItem(batch, Duration.ZERO)
         if (item is Records) records += item.count()
@@ -28,8 +28,8 @@ private class Bus(val subscriber: Subscriber) {
 }
 
 /**
- * Reads two buses in one coroutine to their closes, and reports once a second. Prints how many records
- * each had.
+ * Reads two buses in one coroutine until both are closed, and reports once a second. Prints the
+ * number of records of each bus.
  */
 fun main(arguments: Array<String>) = runBlocking {
     val (first, second) = arguments.map { Path.of(it) }

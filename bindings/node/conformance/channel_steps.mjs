@@ -6,8 +6,8 @@ const NO_SUCH_CALL = 2n ** 64n - 1n;
 
 const listeners = new Handles();
 const channels = new Handles();
-const started = []; // calls of clients: the n-th start made the n-th
-const served = new Map(); // of servers, by the names of a scenario
+const started = []; // calls of clients, in the order of their starts
+const served = new Map(); // calls that servers received, by their names in the scenario
 
 function optionsOf(step) {
   return given({
@@ -21,7 +21,7 @@ function optionsOf(step) {
 
 const CLASSES = { producer: Producer, consumer: Consumer, duplex: Duplex };
 
-/** The channel, if its class has the operation; C has one type for all, which answers misuse. */
+/** Returns the channel if its class has the method. Otherwise throws misuse, as C does. */
 function channelWith(step, method) {
   const channel = channels.of(step);
   if (typeof channel[method] !== 'function') {

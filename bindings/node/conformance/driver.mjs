@@ -1,4 +1,4 @@
-// The driver of Node.js: tests/conformance/bindings/README.md. It uses the package's public surface.
+// The conformance driver of Node.js (tests/conformance/bindings/README.md). It uses only public interfaces.
 import { createInterface } from 'node:readline';
 import { errorName, LapwingError, Schema, version } from 'lapwing';
 import { channelSteps } from './channel_steps.mjs';
@@ -9,7 +9,7 @@ import { Step } from './step.mjs';
 import { subscriberSteps } from './subscriber_steps.mjs';
 
 const UNKNOWN = 36;
-const COLLECTED_STEPS = 500; // so that the process's memory shows what leaks, and not what V8 has not collected yet
+const COLLECTED_STEPS = 500; // collects garbage this often, so that growing memory means a leak
 const types = ['', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64',
   'float32', 'float64', 'char', 'text', 'bytes'];
 const units = ['plain', 'price', 'utc_ns', 'flags'];
@@ -41,7 +41,7 @@ function result(name) {
   return { 'timed-out': 'would-block', 'would-block': 'timed-out' }[name] ?? name;
 }
 
-/** What a step answers; where it failed, the error's name, and what comes behind it. */
+/** Returns the answer of a step. If it failed, returns its lines so far, the error's name and more details. */
 async function run(step) {
   const operation = steps[step.operation];
   if (!operation) return 'unsupported-step';

@@ -1,4 +1,4 @@
-// What a program must not do, as a program in JavaScript does it: the contract's section "Misuse".
+// Steps that misuse the package in the ways a JavaScript program could: the contract's section "Misuse".
 import {
   Batch, Books, Cursor, History, LapwingError, Listener, Producer, Publisher, Subscriber,
 } from 'lapwing';
@@ -13,7 +13,7 @@ const EXIT_CODE = 7;
 const limit = { timeout: 10_000 };
 const message = { type: 1, payload: recordOf(1n, ROW_BYTES) };
 
-/** The name of what a call fails with; ok: it does not. */
+/** Returns the code or name of the error with which a call fails, or 'ok'. */
 async function answerOf(call) {
   try {
     await call();
@@ -109,7 +109,7 @@ async function openDropped(step) {
   return 'ok';
 }
 
-/** The package warns of a handle that was garbage-collected, behind its end. */
+/** Drops the publisher and waits for the warning that follows its destruction by the garbage collector. */
 async function drop() {
   let isDestroyed = false;
   process.once('warning', () => (isDestroyed = true));

@@ -1,4 +1,4 @@
-// What all steps have in common: their words, the handles they name, and rows and digests.
+// Shared parts of all steps: parsing, named handles, rows and digests.
 import { LapwingError } from 'lapwing';
 
 const NOT_FOUND = 24;
@@ -49,12 +49,12 @@ export class Step {
   }
 }
 
-/** Options as an object without those that the step does not have. */
+/** Returns the options without those that are undefined. */
 export function given(options) {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** Handles by the names of a scenario. */
+/** Handles by their names in the scenario. */
 export class Handles {
   #handles = new Map();
 
@@ -80,7 +80,7 @@ export class Handles {
   }
 }
 
-/** Record n of `bytes` bytes, written at `offset` of `into`. */
+/** Writes record n, of `bytes` bytes, at `offset` of `into`. */
 export function writeRecord(into, offset, n, bytes) {
   const head = Buffer.alloc(8);
   head.writeBigUInt64LE(n);
@@ -94,7 +94,7 @@ export function recordOf(n, bytes) {
   return record;
 }
 
-/** FNV-1a of 64 bits, in halves of 32 bits: a multiplication of bigints for each byte is slow. */
+/** 64-bit FNV-1a, in 32-bit halves, because a bigint multiplication for each byte is slow. */
 export class Digest {
   #high = 0xcbf29ce4;
   #low = 0x84222325;
@@ -103,7 +103,7 @@ export class Digest {
     let [high, low] = [this.#high, this.#low];
     for (const byte of bytes) {
       low = (low ^ byte) >>> 0;
-      // Times 2^40 + 0x1b3.
+      // Multiply by 2^40 + 0x1b3.
       const product = low * 0x1b3;
       high = (Math.imul(high, 0x1b3) + Math.floor(product / 2 ** 32) + (low << 8)) >>> 0;
       low = product >>> 0;
@@ -117,7 +117,7 @@ export class Digest {
   }
 }
 
-/** What C answers where this package returns undefined. */
+/** The error that C returns in cases where this package returns undefined. */
 export const notFound = () => new LapwingError(NOT_FOUND, 'there is none');
 
 export const digestOf = (bytes) => new Digest().add(bytes).text;

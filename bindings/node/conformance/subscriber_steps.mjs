@@ -15,7 +15,7 @@ export function batchOf(rows, bytes = rows * ROW_BYTES_MAX) {
   return new Batch({ rows, bytes, sequences: true, conflated: true });
 }
 
-/** The rows between two events, however they are cut into batches. */
+/** The rows between two events, regardless of batch boundaries. */
 class Run {
   #type = '';
   #digest = new Digest();

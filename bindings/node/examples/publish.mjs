@@ -1,4 +1,4 @@
-// Publishes quotes of a schema of your own. Every tool and every language shows their fields by name.
+// Publishes quotes with a schema of their own. Tools and readers in any language can use the fields by name.
 //
 //   node publish.mjs ./quotes 1000
 //   lapwing tail --bus ./quotes --from oldest
@@ -20,7 +20,7 @@ const schema = JSON.stringify({
 
 const publisher = await Publisher.open({ directory, schema });
 const quotes = Schema.of(directory);
-const tick = 250_000_000n; // a quarter, in 1e-9
+const tick = 250_000_000n; // 0.25, in units of 1e-9
 for (let n = 0n; n < BigInt(count); ++n) {
   const bid = 4500n * 1_000_000_000n + n * tick;
   await publisher.publish(quotes.encode({

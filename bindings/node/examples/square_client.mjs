@@ -1,5 +1,5 @@
-// Calls a server of squares, in any language; all calls are under way at once.
-// A request is of type 1, a reply of type 2, each of 8 bytes: an integer, little-endian.
+// Calls a square server, which may be in any language. All calls are pending at the same time.
+// A request has type 1 and a reply type 2. Each payload is an 8-byte little-endian integer.
 //
 //   node square_client.mjs ./square.sock 3 4 5
 import { Duplex } from 'lapwing';

@@ -1,12 +1,12 @@
-// Answers calls with squares, of a client in any language, until the client closes.
-// A request is of type 1, a reply of type 2, each of 8 bytes: an integer, little-endian.
+// Answers a client's calls with squares until the client closes. The client may be in any language.
+// A request has type 1 and a reply type 2. Each payload is an 8-byte little-endian integer.
 //
 //   node square_server.mjs ./square.sock
 import { Listener } from 'lapwing';
 
 const REQUEST = 1;
 const REPLY = 2;
-const WRONG_REQUEST = 1; // the codes of errors are the server's own
+const WRONG_REQUEST = 1; // each server defines its own error codes
 
 const listener = Listener.open(process.argv[2]);
 console.log('listening');

@@ -1,7 +1,7 @@
-// The best bid and ask of an instrument, from a bus of dbn.mbo, each time they change.
+// Prints the best bid and ask of an instrument on a bus of dbn.mbo each time they change.
 //
 //   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
-//   node top_of_book.mjs ./es 1 60000
+//   node top_of_book.mjs ./es 60000 1
 import { Books, NO_PRICE, Start, Subscriber } from 'lapwing';
 
 const [directory, publisherId, instrumentId] = process.argv.slice(2);
@@ -10,14 +10,14 @@ const key = { publisherId: Number(publisherId), instrumentId: Number(instrumentI
 /** @param {import('lapwing').Level} level */
 const text = ({ price, size }) => (price === NO_PRICE ? '-' : `${Number(price) / 1e9} x ${size}`);
 
-// The state of the newest checkpoint, then every record after it.
+// Starts with the state of the newest checkpoint, then reads every record after it.
 const subscriber = Subscriber.open({ directory, name: 'top of book', start: Start.snapshot(), endAtClose: true });
 const books = new Books();
 let last = '';
 for await (const item of subscriber) {
-  books.take(item); // records, losses, a snapshot: it knows what to do
+  books.take(item); // handles records, losses and snapshots
   const book = books.find(key);
-  if (!book?.isSettled || book.isStale) continue; // between two states that the venue was ever in
+  if (!book?.isSettled || book.isStale) continue; // may differ from the venue's book
   const top = `${text(book.bid)} | ${text(book.ask)}`;
   if (top === last) continue;
   last = top;

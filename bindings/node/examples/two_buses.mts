@@ -1,7 +1,7 @@
-// The best bid over two buses of quotes, in one thread: each bus has its own loop, and promises join them.
+// Finds the best bid on two buses of quotes in one thread. Each bus has its own loop, joined by promises.
 //
 //   node publish.mjs ./a 1000 && node publish.mjs ./b 2000
-//   node two_buses.mts ./a ./b        # Node.js 22.18 or newer; before that, compile it with tsc
+//   node two_buses.mts ./a ./b        # Node.js 22.18 or newer; for older versions, compile it with tsc
 import { Start, Subscriber } from 'lapwing';
 
 const best = { bid: 0n, directory: '' };

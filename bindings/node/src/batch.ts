@@ -1,32 +1,32 @@
-// Rows of one kind, or one event: memory that a read fills in. It may be used for read after read.
+// Memory that a read fills with rows of one kind or with one event. It can be reused for any number of reads.
 import { constants, layouts } from './abi.js';
 import { invalid, misuse } from './error.js';
 import { BusEvent, type Event } from './event.js';
 import { Struct } from './memory.js';
 import { checkNames, flagOf, shown } from './options.js';
 
-/** The content of a batch. Before the first read: nothing. */
+/** The content of a batch: 'nothing' before the first read. */
 export type BatchType = 'nothing' | 'records' | 'state' | 'event';
 
-/** Records, end to end. */
+/** A batch of records. */
 export type Records = Batch & { readonly type: 'records' };
 
-/** Entries of a checkpoint's state. */
+/** A batch of entries of a checkpoint's state. */
 export type State = Batch & { readonly type: 'state' };
 
-/** The results of reads and iterations, in order. `switch (item.type)` narrows it. */
+/** The result of a read or an iteration. `switch (item.type)` narrows it. */
 export type Item = Records | State | Event;
 
 export interface BatchOptions {
-  /** How many rows at most. Default: as many as fit into `bytes`. */
+  /** Maximum number of rows. Default: as many as fit into `bytes`. */
   rows?: number;
-  /** Bytes of a row, to reserve memory for. Default 56. */
+  /** Row size in bytes, used to reserve memory. Default: 56. */
   rowBytes?: number;
-  /** Memory for rows, instead of rows * rowBytes. */
+  /** Memory for rows in bytes. Default: rows * rowBytes. */
   bytes?: number;
-  /** With a column of the rows' sequences. Needed with `instruments` and `conflate`. */
+  /** Adds a column of the rows' sequences. Needed with `instruments` and `conflate`. */
   sequences?: boolean;
-  /** With a column of how many older records each row replaces. */
+  /** Adds a column of how many older records each row replaces. */
   conflated?: boolean;
 }
 
@@ -36,13 +36,13 @@ const ROW_BYTES_DEFAULT = 56;
 
 export class Batch {
   readonly #struct: Struct;
-  /** The memory of the rows; `rows` is what of it the last read filled in. */
+  /** The memory for rows. `rows` is the part that the last read filled. */
   readonly memory: Uint8Array;
-  readonly #bytes: number; // of the memory and its columns
+  readonly #bytes: number; // total size of the memory and the columns
   readonly #view: DataView;
   readonly #sequences: BigUint64Array | undefined;
   readonly #conflated: BigUint64Array | undefined;
-  #isLent = false; // to a call in another thread
+  #isLent = false; // in use by a call in another thread
 
   constructor(options: BatchOptions) {
     checkNames('Batch', options, ['rows', 'rowBytes', 'bytes', 'sequences', 'conflated']);
@@ -72,7 +72,7 @@ export class Batch {
     this.#bytes = this.#memoryBytes;
   }
 
-  /** @internal The lapwing_batch, for one call: C knows the memory by its address. */
+  /** @internal The lapwing_batch, for one call. Throws if its memory was transferred, since it contains addresses. */
   get struct(): Struct {
     if (this.#isLent) throw misuse('a read in another thread fills this batch; wait for its end first');
     if (this.#memoryBytes !== this.#bytes) throw misuse('memory of this batch was transferred away; make another batch');
@@ -83,7 +83,7 @@ export class Batch {
     return this.memory.length + (this.#sequences?.byteLength ?? 0) + (this.#conflated?.byteLength ?? 0);
   }
 
-  /** @internal The lapwing_batch, for a call in another thread. */
+  /** @internal Lends the lapwing_batch to a call in another thread. */
   async lend<T>(call: (struct: Struct) => Promise<T>): Promise<T> {
     const { struct } = this;
     this.#isLent = true;
@@ -98,9 +98,9 @@ export class Batch {
     return TYPES[this.#view.getUint32(KIND.offset, true)] ?? 'nothing';
   }
 
-  /** Rows. */
+  /** Number of rows. */
   get count(): number {
-    return this.#view.getUint32(COUNT.offset, true); // of 64 bits, but no memory has 2^32 rows of 8
+    return this.#view.getUint32(COUNT.offset, true); // a 64-bit field, but 2^32 rows do not fit into memory
   }
 
   /** The sequence of row 0. */
@@ -108,32 +108,32 @@ export class Batch {
     return this.#view.getBigUint64(FIRST.offset, true);
   }
 
-  /** Bytes of a record, or of an entry of a state. */
+  /** Size in bytes of a record or of an entry of a state. */
   get rowBytes(): number {
     return this.#view.getUint32(ROW_BYTES.offset, true);
   }
 
-  /** Whether the rows do not follow one another: see `sequences`. */
+  /** True if the rows' sequences are not consecutive: see `sequences`. */
   get isSparse(): boolean {
     return (this.#view.getUint32(FLAGS.offset, true) & constants.BATCH_SPARSE) !== 0;
   }
 
-  /** @internal What the last read filled in: this batch of rows, or an event. */
+  /** @internal The result of the last read: this batch, or an event. */
   get item(): Item {
     return this.type === 'event' ? BusEvent.of(this.#struct) : (this as Item);
   }
 
-  /** count * rowBytes bytes: the rows, end to end. */
+  /** The rows, count * rowBytes contiguous bytes. */
   get rows(): Uint8Array {
     return this.memory.subarray(0, this.count * this.rowBytes);
   }
 
-  /** [count], a column; undefined where the batch was made without it. */
+  /** Column [count]: the sequence of each row. undefined if the batch was created without it. */
   get sequences(): BigUint64Array | undefined {
     return this.#sequences?.subarray(0, this.count);
   }
 
-  /** [count], a column: how many older records each row replaces. */
+  /** Column [count]: how many older records each row replaces. undefined if the batch was created without it. */
   get conflated(): BigUint64Array | undefined {
     return this.#conflated?.subarray(0, this.count);
   }
@@ -144,7 +144,7 @@ export class Batch {
     return this.memory.subarray(index * this.rowBytes, (index + 1) * this.rowBytes);
   }
 
-  /** The sequence of row `index` of records. */
+  /** The sequence of row `index`, for records. */
   sequence(index: number): bigint {
     this.#checkRow(index);
     if (!this.isSparse) return this.first + BigInt(index);
@@ -156,14 +156,14 @@ export class Batch {
     if (!(index >= 0 && index < this.count)) throw invalid(`there is no row ${index} of ${this.count}`);
   }
 
-  /** The sequence and the bytes of each row. */
+  /** Yields the sequence and the bytes of each row. */
   *[Symbol.iterator](): IterableIterator<{ sequence: bigint; row: Uint8Array }> {
     for (let index = 0; index < this.count; ++index) {
       yield { sequence: this.sequence(index), row: this.row(index) };
     }
   }
 
-  /** A batch of its own memory with the same content. */
+  /** Returns a batch with the same content and its own memory. */
   copy(): Batch {
     const count = this.type === 'event' ? 0 : this.count;
     const copy = new Batch({

@@ -1,4 +1,4 @@
-// Order books of a bus of dbn.mbo: give it the batches of one subscriber, all and in order.
+// Order books of a bus of dbn.mbo. Pass it all items of one subscriber, in order.
 import { constants, layouts, type Book, type BookKey, type BooksInfo, type Level, type Order } from './abi.js';
 import { Batch, type Item } from './batch.js';
 import { check, errorMemory, invalid } from './error.js';
@@ -12,7 +12,7 @@ import { checkNames, shown, wordOf } from './options.js';
 export type Side = 'bid' | 'ask';
 const LETTERS = { bid: 'B'.charCodeAt(0), ask: 'A'.charCodeAt(0) };
 
-/** The price of a side on which there is none. */
+/** The price of an empty side. */
 export const NO_PRICE = 2n ** 63n - 1n;
 
 export class Books extends Handle {
@@ -22,7 +22,7 @@ export class Books extends Handle {
     super(cell, 'set of order books', 'lapwing_books_destroy');
   }
 
-  /** Takes the items of one subscriber, all of them and in order. If it fails, the books are unchanged. */
+  /** Applies an item. Pass all items of one subscriber, in order. If it fails, the books are unchanged. */
   take(item: Item | Batch): void {
     const batch = item instanceof Batch ? item.struct.bytes : BusEvent.batchOf(item);
     if (batch === undefined) throw invalid(`the item is ${shown(item)}. Give what a read or an iteration returned`);
@@ -35,14 +35,14 @@ export class Books extends Handle {
     return info.read() as unknown as BooksInfo;
   }
 
-  /** The keys of all books, by publisher, then by instrument. */
+  /** Returns the keys of all books, sorted by publisher, then by instrument. */
   list(): BookKey[] {
     return readAll<BookKey>(layouts.lapwing_book_key, (keys, max, count) =>
       native.lapwing_books_list(this.pointer, keys, max, count, errorMemory.bytes),
     );
   }
 
-  /** undefined: the instrument was not seen. */
+  /** Returns a book, or undefined if the instrument has no record yet. */
   find(key: BookKey): Book | undefined {
     const book = new Struct(layouts.lapwing_book);
     const result = native.lapwing_books_find(this.pointer, keyOf(key), book.bytes, errorMemory.bytes);
@@ -51,7 +51,7 @@ export class Books extends Handle {
     return book.read() as unknown as Book;
   }
 
-  /** Levels of a side from the index `from` on, 0 is the best. Prices in 1e-9. */
+  /** Returns up to `max` levels of a side, starting at index `from`; 0 is the best. Prices are in units of 1e-9. */
   levels(key: BookKey, side: Side, options: { from?: number; max?: number } = {}): Level[] {
     checkNames('levels', options, ['from', 'max']);
     const { from = 0, max = LIST_ROOM } = options;
@@ -64,7 +64,7 @@ export class Books extends Handle {
     return listed<Level>(levels, Number(count.value));
   }
 
-  /** The orders of a level, the first in the queue first. not-found: no such level. */
+  /** Returns the orders of a level in queue order. Throws not-found if the level does not exist. */
   orders(key: BookKey, side: Side, level: number): Order[] {
     const letter = wordOf('side', side ?? null, LETTERS);
     return readAll<Order>(layouts.lapwing_order, (orders, max, count) =>

@@ -1,4 +1,4 @@
-// One side of a channel: what producers, consumers and duplexes share.
+// One side of a channel: the common base of producers, consumers and duplexes.
 import { constants, layouts, type ChannelInfo as RawChannelInfo } from './abi.js';
 import { check, errorMemory, invalid, LapwingError } from './error.js';
 import { Handle, openInThread } from './handle.js';
@@ -10,41 +10,41 @@ import type { Again } from './waits.js';
 
 export type Role = 'producer' | 'consumer' | 'duplex';
 
-/** Options of an end. Sizes apply to sent messages; a consumer ignores them. */
+/** Options of one side. Sizes apply to sent messages; a consumer ignores them. */
 export interface ChannelOptions {
-  /** Name of this side; `lapwing info` shows it. */
+  /** Name of this side, shown by `lapwing info`. */
   name?: string;
   /** Bytes, a power of two. Default: 1 MiB. */
   capacity?: number;
-  /** Default: 64 KiB. */
+  /** Size limit of one message. Default: 64 KiB. */
   messageBytesMax?: number;
-  /** Calls, and one-way messages, taken unanswered. Default: 64. */
+  /** Accepted unanswered calls, and untaken one-way messages. Default: 64. */
   callWindow?: number;
   /** Strategy of waits in another thread. Default: backoff. */
   wait?: 'busy' | 'backoff' | 'park';
-  /** Only that user is served, or connected to. */
+  /** Accept or connect only to this user. */
   peerUid?: number;
   /** Allocate this side's memory on that node, or fail. */
   numaNode?: number;
-  /** For connect: how long to try again while there is no listener. Default: 0; Infinity: until the timeout. */
+  /** For connect: how long to retry while there is no listener. Default: 0; Infinity: until the timeout. */
   retryMs?: number;
   /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
   aligned?: boolean;
-  /** Or it fails. */
+  /** Use huge pages, or fail. */
   hugePages?: boolean;
-  /** A fence for each message instead of a system call. */
+  /** Use a fence for each message instead of a system call. */
   noMembarrier?: boolean;
-  /** Replies after their call's end are delivered, marked late. */
+  /** Deliver replies that arrive after their call ended, marked late. */
   lateReplies?: boolean;
 }
 
 export interface Message {
-  /** The sender's to choose. */
+  /** Defined by the sender. */
   readonly type: number;
   readonly payload: Uint8Array;
 }
 
-/** A copy of what arrived. */
+/** A copy of a message that arrived. */
 export interface ReceivedMessage extends Message {
   readonly payload: Buffer;
 }
@@ -92,7 +92,7 @@ export function encodedChannelOptions(options: ChannelOptions): Struct {
   });
 }
 
-/** Default timeout: 10 s. */
+/** Connects to a listener. Default timeout: 10 s. */
 export async function connected(
   path: string,
   role: Role,
@@ -117,15 +117,14 @@ export abstract class Channel extends Handle {
     return { fd: () => this.fd, arm: (bytes: number) => this.#arm(bytes) };
   }
 
-  /** For an event loop of another library, together with arm(); -1: closed. */
+  /** Descriptor for another library's event loop, to be used after arm(). -1 if closed. */
   get fd(): number {
     return this.descriptor('lapwing_channel_fd');
   }
 
   /**
-   * True: nothing has arrived or, for a producer, `bytes` do not fit. `fd` becomes readable when
-   * that may have changed. The request is valid until the next call. False: try at
-   * once.
+   * Returns true if nothing has arrived or, for a producer, `bytes` do not fit. `fd` then becomes
+   * readable when that may have changed. This is valid until the next call. False: try at once.
    */
   arm(bytes = 0): boolean {
     this.refuseOverlap();
@@ -149,7 +148,7 @@ export abstract class Channel extends Handle {
     return { ...info, role };
   }
 
-  /** Copies messages into the channel, as many as there is room for now. */
+  /** Copies as many messages into the channel as fit now. Returns how many. */
   protected sendSome(messages: readonly Message[]): number {
     const sent = new Cell();
     const { list, kept } = messageList(messages);
@@ -162,7 +161,7 @@ export abstract class Channel extends Handle {
     throw Object.assign(errorMemory.thrown(result), { sent: count });
   }
 
-  /** Copies all of them, and waits for room. */
+  /** Copies all messages, waiting for room. */
   protected async sendAll(
     messages: readonly Message[],
     options: WaitOptions,
@@ -186,14 +185,14 @@ export abstract class Channel extends Handle {
     }
   }
 
-  /** Ends the channel, and notifies the other side at once. Waits here end with closed. Idempotent. */
+  /** Ends the channel and notifies the other side at once. Waits of this side end with closed. Idempotent. */
   close(): void {
     check(native.lapwing_channel_close(this.pointer, errorMemory.bytes));
     this.waits.end(new LapwingError(constants.ERROR_CLOSED, 'the channel was closed by this side'));
   }
 }
 
-/** Messages for a call, payloads copied to memory that stays where it is. */
+/** Messages for a call into C. Payloads are copied to memory that does not move. */
 export function messageList(messages: readonly Message[]): { list: Uint8Array; kept: unknown } {
   for (const { payload } of messages) checkBytes('payload', payload);
   const payloads = new Uint8Array(new ArrayBuffer(messages.reduce((sum, { payload }) => sum + payload.length, 0)));
@@ -216,7 +215,7 @@ export function listOf(messages: Message | readonly Message[]): readonly Message
   throw invalid(`a message is ${shown(messages)}. Give { type, payload }, or an array of them`);
 }
 
-/** A copy of a message that C describes at `offset` of `view`. */
+/** Copies the message that the lapwing_message at `offset` of `view` describes. */
 export function copiedMessage(view: DataView, offset = 0): ReceivedMessage {
   const { payload, bytes, type } = layouts.lapwing_message.fields;
   const length = Number(view.getBigUint64(offset + bytes.offset, true));

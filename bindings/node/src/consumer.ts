@@ -9,8 +9,8 @@ import { shown } from './options.js';
 import { checkWait, type WaitOptions } from './time.js';
 
 /**
- * A message in place, in the producer's memory. A write to it ends the process with SIGSEGV. The
- * memory stays as long as an array of it is in use, also after the consumer's destroy().
+ * A message in the producer's memory. A write to it ends the process with SIGSEGV. The memory stays
+ * mapped as long as an array of it is in use, even after the consumer's destroy().
  */
 export class UnsafeMessage implements Message {
   readonly type: number;
@@ -23,7 +23,7 @@ export class UnsafeMessage implements Message {
     this.#payload = payload;
   }
 
-  /** Until done(). The producer may change it: what must be checked is copied first. */
+  /** Available until done(). The producer may change it, so copy it before you validate it. */
   get payload(): Uint8Array {
     if (!this.#isLive) throw misuse('done() has ended this view');
     return this.#payload;
@@ -33,7 +33,7 @@ export class UnsafeMessage implements Message {
     return this.#isLive;
   }
 
-  /** The view is not used any more; the message can be released. */
+  /** Ends the view, so that the message can be released. */
   done(): void {
     this.#isLive = false;
   }
@@ -43,7 +43,7 @@ const ITERATED_MESSAGES = 64;
 const MESSAGE = layouts.lapwing_message;
 
 export class Consumer extends Channel {
-  #views: UnsafeMessage[] = []; // of the last peek
+  #views: UnsafeMessage[] = []; // views of the last unsafePeek()
   #messages = new Struct(MESSAGE, 1); // grows
   readonly #count = new Cell();
 
@@ -56,20 +56,20 @@ export class Consumer extends Channel {
     super(cell, 'consumer');
   }
 
-  /** Copies of up to `max` messages, from the first that is not released on. At least one. */
+  /** Returns copies of up to `max` messages, starting with the oldest unreleased one. Waits for at least one. */
   async peek(max: number, options: WaitOptions = {}): Promise<ReceivedMessage[]> {
     this.refuseOverlap();
     checkWait('peek', options);
     return await this.waits.wait(() => this.#peek(max, copiedMessage), options);
   }
 
-  /** The same without a wait; none are there: an empty list. */
+  /** The same without waiting. Returns an empty array if no message is available. */
   tryPeek(max: number): ReceivedMessage[] {
     this.refuseOverlap();
     return this.#peek(max, copiedMessage) ?? [];
   }
 
-  /** The same without a copy. Each message has to be done() before it is released. */
+  /** The same without copying. Call done() of each message before you release it. */
   async unsafePeek(max: number, options: WaitOptions = {}): Promise<UnsafeMessage[]> {
     this.refuseOverlap();
     checkWait('unsafePeek', options);
@@ -112,7 +112,7 @@ export class Consumer extends Channel {
     if (live >= 0) throw misuse(`message ${live} of the last unsafePeek() has a live view; call its done()`);
   }
 
-  /** The next message, copied and released. */
+  /** Copies and releases the next message. */
   async receive(options: WaitOptions = {}): Promise<ReceivedMessage> {
     const [message] = await this.peek(1, options);
     this.release(1);
@@ -120,8 +120,8 @@ export class Consumer extends Channel {
   }
 
   /**
-   * Messages, released after they were taken, up to 64 together. Ends at closed. After a timeout or
-   * an abort, call next() again: no message is lost.
+   * Iterates over copies of messages, and releases them in groups of up to 64 after the loop has
+   * taken them. Ends at closed. After a timeout or an abort, call next() again: no message is lost.
    */
   messages(options: WaitOptions = {}): AsyncIterableIterator<ReceivedMessage> {
     checkWait('messages', options);
@@ -147,7 +147,7 @@ export class Consumer extends Channel {
 
   override destroy(): void {
     for (const view of this.#views) view.done();
-    native.lapwing_channel_close(this.pointer, errorMemory.bytes); // also while something is borrowed
+    native.lapwing_channel_close(this.pointer, errorMemory.bytes); // allowed while messages are borrowed
     super.destroy();
   }
 }

@@ -1,4 +1,4 @@
-// A position that survives the process: up to where a program has processed a bus.
+// A position on disk: how far a program has processed a bus.
 import { constants } from './abi.js';
 import { check, errorMemory, ErrorMemory } from './error.js';
 import { Handle, openInThread } from './handle.js';
@@ -9,11 +9,11 @@ import { checkNames, checkText, flagOf } from './options.js';
 import { checkWait, timeoutNs, type WaitOptions } from './time.js';
 
 export interface CursorOptions extends WaitOptions {
-  /** No power cut takes a commit back; costs a sync. */
+  /** A commit survives a power cut. Each commit costs a sync. */
   durable?: boolean;
 }
 
-/** Where the program's own output ended when it committed: a length, and the number of a file. */
+/** Where the program's output ended at a commit: the length and the number of a file. */
 export interface Output {
   bytes?: bigint;
   file?: bigint;
@@ -28,8 +28,8 @@ const OPEN_MS = 1000;
 
 export class Cursor extends Handle {
   /**
-   * Takes the lock of the file, and reads it; makes it if it is missing. Default timeout: 1 s. The kernel holds the
-   * lock of a killed process for up to 0.1 s.
+   * Locks and reads the file, and creates it if it is missing. Default timeout: 1 s. The kernel holds the lock of a
+   * killed process for up to 0.1 s.
    */
   static async open(path: string, options: CursorOptions = {}): Promise<Cursor> {
     checkText('path', path);
@@ -46,7 +46,7 @@ export class Cursor extends Handle {
     super(cell, 'cursor', 'lapwing_cursor_destroy');
   }
 
-  /** The last commit; undefined: nothing was committed yet. */
+  /** Returns the last commit, or undefined if there is none. */
   position(): Committed | undefined {
     this.refuseOverlap();
     const position = newPosition();
@@ -59,7 +59,7 @@ export class Cursor extends Handle {
     return { position: readPosition(position), output: { bytes: bytes.value, file: file.value } };
   }
 
-  /** Everything up to `position` is processed. Written in another thread. */
+  /** Records that everything up to `position` is processed. Writes the file in another thread. */
   async commit(position: Position, output: Output = {}): Promise<void> {
     this.refuseOverlap();
     checkNames('commit', output, ['bytes', 'file']);

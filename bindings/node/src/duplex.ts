@@ -1,5 +1,5 @@
-// Calls and one-way messages, in both directions. Any number of calls may be under way, and a
-// server may wait for the next request meanwhile: what waits shares the handle (waits.ts).
+// Calls and one-way messages in both directions. Any number of calls may be pending while a server
+// waits for the next request: all waits share the handle (waits.ts).
 import { constants, layouts } from './abi.js';
 import {
   Channel, connected, copiedMessage, listOf, messageList, type ChannelOptions, type Message,
@@ -14,23 +14,23 @@ import { checkWait, msUntil, type WaitOptions } from './time.js';
 
 /** A call or a one-way message of the other side. */
 export interface Incoming extends ReceivedMessage {
-  /** To reply to; 0n: a one-way message, which needs no reply. */
+  /** Identifies the call in a reply. 0n: a one-way message, which has no reply. */
   readonly call: bigint;
 }
 
-/** How a call ended. */
+/** The reply to a call. */
 export interface Reply extends ReceivedMessage {
   readonly call: bigint;
-  /** The call had ended already. */
+  /** The reply arrived after the call had ended. */
   readonly isLate: boolean;
-  /** The other side answered with an error of its own. */
+  /** The error with which the other side answered, or undefined. */
   readonly error: { readonly code: number; readonly text: string } | undefined;
 }
 
-/** The other side's answer to call() was an error of its own. */
+/** The other side answered call() with an error. */
 export class CallError extends Error {
   override readonly name = 'CallError';
-  /** The server's to choose. */
+  /** Defined by the server. */
   readonly code: number;
 
   constructor(code: number, text: string) {
@@ -47,17 +47,17 @@ interface End {
 
 const REPLY = layouts.lapwing_reply.fields;
 const REQUEST = layouts.lapwing_request.fields;
-const ROOM_MS = 1; // the descriptor does not cover room to send
+const ROOM_MS = 1; // retry interval, since the descriptor does not signal room to send
 
 const roomSoon = () => ROOM_MS;
 
 export class Duplex extends Channel {
   readonly #reply = new Struct(layouts.lapwing_reply);
   readonly #request = new Struct(layouts.lapwing_request);
-  readonly #deadlines = new Map<bigint, number>(); // of calls under way, by performance.now()
-  readonly #ended = new Map<bigint, End>(); // that another finish() has met
-  readonly #wanted = new Set<bigint>(); // that a finish() waits for
-  #endCount = 0; // calls that have ended, ever
+  readonly #deadlines = new Map<bigint, number>(); // of pending calls, in terms of performance.now()
+  readonly #ended = new Map<bigint, End>(); // ended calls that were taken on behalf of another finish()
+  readonly #wanted = new Set<bigint>(); // calls that a finish() waits for
+  #endCount = 0; // number of calls that have ended
   #isNextWaiting = false;
 
   static async connect(path: string, options: ChannelOptions & WaitOptions = {}): Promise<Duplex> {
@@ -69,7 +69,7 @@ export class Duplex extends Channel {
     super(cell, 'duplex');
   }
 
-  /** Sends a request and resolves with the reply. An abort cancels the call. */
+  /** Sends a request and resolves with its reply, or rejects with CallError. An abort cancels the call. */
   async call(request: Message, waits: WaitOptions = {}): Promise<Reply> {
     checkWait('call', waits);
     const { timeout, signal } = waits;
@@ -85,7 +85,7 @@ export class Duplex extends Channel {
     }
   }
 
-  /** Sends a request, whose reply must arrive within the timeout. Resolves with the call. */
+  /** Sends a request, whose reply must arrive within the timeout. Resolves with the call's number. */
   async start(request: Message, options: WaitOptions = {}): Promise<bigint> {
     checkWait('start', options);
     const { list, kept } = messageList([request]);
@@ -104,8 +104,8 @@ export class Duplex extends Channel {
         void kept;
         return call.value;
       } catch (error) {
-        // While a start waits in its thread replies are not taken; once they fill all places it is
-        // misuse.
+        // While a start waits in its thread, replies are not taken. It fails with misuse when they
+        // fill all slots for calls.
         if (!isLapwingError(error, 'misuse') || this.pointer === 0n) throw error;
         await this.whenIdle(() => this.#takeEnds());
         if (this.#endCount === endCount) throw error;
@@ -113,7 +113,7 @@ export class Duplex extends Channel {
     }
   }
 
-  /** Takes the calls that have ended, for their finish(). */
+  /** Takes the calls that have ended and stores them for their finish(). */
   #takeEnds(): void {
     while (this.#deadlines.size > 0) {
       const end = this.#nextEnd();
@@ -123,7 +123,7 @@ export class Duplex extends Channel {
     this.waits.disturb();
   }
 
-  /** The end of that call. Waits until the call's own timeout. */
+  /** Waits for the reply to that call, at most until the call's own timeout. */
   async finish(call: bigint, options: Pick<WaitOptions, 'signal'> = {}): Promise<Reply> {
     checkNames('finish', options, ['signal']);
     checkSignal(options.signal);
@@ -138,7 +138,7 @@ export class Duplex extends Channel {
     }
   }
 
-  /** The next call to end, or a late reply. */
+  /** Waits for the next call to end, or for a late reply. */
   async finishAny(options: WaitOptions = {}): Promise<Reply> {
     checkWait('finishAny', options);
     const again = () => this.#untilDeadline();
@@ -215,7 +215,7 @@ export class Duplex extends Channel {
     });
   }
 
-  /** The next call or one-way message of the other side. */
+  /** Waits for the next call or one-way message of the other side. */
   async next(options: WaitOptions = {}): Promise<Incoming> {
     checkWait('next', options);
     if (this.#isNextWaiting) throw misuse('another next() of this duplex is waiting');
@@ -236,7 +236,7 @@ export class Duplex extends Channel {
     return { ...copiedMessage(view, REQUEST.message.offset), call };
   }
 
-  /** Answers a call that next() gave, in any order. */
+  /** Answers a call that next() returned, in any order. */
   async reply(call: bigint, message: Message, options: WaitOptions = {}): Promise<void> {
     const { list, kept } = messageList([message]);
     const reply = new Struct(layouts.lapwing_reply).set({ call });
@@ -245,7 +245,7 @@ export class Duplex extends Channel {
     void kept;
   }
 
-  /** Answers a call with an error of the server's own. */
+  /** Answers a call with an error. The server defines the meaning of `code`. */
   async replyError(call: bigint, code: number, text: string, options: WaitOptions = {}): Promise<void> {
     const { list, kept } = messageList([{ type: 0, payload: Buffer.from(text) }]);
     const reply = new Struct(layouts.lapwing_reply).set({ call, is_error: 1, code });
@@ -266,7 +266,7 @@ export class Duplex extends Channel {
     this.waits.disturb();
   }
 
-  /** Sends one-way messages. A failure has `sent`. */
+  /** Sends one-way messages. On failure, the error's `sent` is the number of messages sent. */
   async send(messages: Message | readonly Message[], options: WaitOptions = {}): Promise<number> {
     checkWait('send', options);
     const sent = await this.sendAll(listOf(messages), options, roomSoon);
@@ -274,7 +274,7 @@ export class Duplex extends Channel {
     return sent;
   }
 
-  /** Calls and one-way messages of the other side. Ends at closed. After a timeout or an abort, call next() again. */
+  /** Iterates over the other side's requests. Ends at closed. After a timeout or an abort, call next() again. */
   requests(options: WaitOptions = {}): AsyncIterableIterator<Incoming> {
     checkWait('requests', options);
     return new Iteration(() => this.next(options));

@@ -1,11 +1,11 @@
-// The memory for the library's errors, and the errors that are thrown for them.
+// Converts the library's errors to exceptions.
 import { constants, layouts } from './abi.js';
 import { errorName, LapwingError } from './failure.js';
 import { Struct } from './memory.js';
 
 export * from './failure.js';
 
-/** A lapwing_error for one call at a time. */
+/** A lapwing_error, used by one call at a time. */
 export class ErrorMemory {
   readonly #struct = new Struct(layouts.lapwing_error);
   readonly bytes = this.#struct.bytes;
@@ -16,7 +16,7 @@ export class ErrorMemory {
   }
 }
 
-/** Error memory of all calls in this thread, which end before the next one begins. */
+/** Error memory shared by all calls in this thread, since they do not overlap. */
 export const errorMemory = new ErrorMemory();
 
 /** Throws unless `result` is ok. */

@@ -1,11 +1,11 @@
-// Events between records: docs/reference/events.md. Each type of event has its own members.
+// Events between records (docs/reference/events.md). Each type of event has its own members.
 import { layouts } from './abi.js';
 import { decoded, Struct } from './memory.js';
 
 type EventFields = typeof layouts.lapwing_event.fields;
 type NameIn<Names> = Names[keyof Names];
 
-/** The types of events, as `item.type` has them. */
+/** The type of an event: the values of `item.type`. */
 export type EventType = NameIn<EventFields['kind']['names']>;
 
 /** Why records are missing. */
@@ -13,9 +13,9 @@ export type Cause = NameIn<EventFields['cause']['names']>;
 
 interface EventOf<Type> {
   readonly type: Type;
-  /** Where it happened: docs/reference/events.md. */
+  /** The position of the event: see docs/reference/events.md. */
   readonly sequence: bigint;
-  /** In words: why, which checkpoint, how a session ended. Empty if there is no more to report. */
+  /** More details: the reason, the checkpoint, how a session ended. May be empty. */
   readonly text: string;
   readonly journalId: string;
   readonly sessionId: string;
@@ -27,15 +27,15 @@ interface EventOf<Type> {
 export interface MissingRange {
   readonly cause: Cause;
   readonly first: bigint;
-  /** Inclusive. first - 1: no record is missing, and `text` reports what is wrong. */
+  /** Inclusive. first - 1 if no record is missing; `text` then describes the problem. */
   readonly last: bigint;
   /** The next sequence that is tried in the ring. */
   readonly resume: bigint;
-  /** The journal holds the range. */
+  /** True if the journal contains the range. */
   readonly fillable: boolean;
 }
 
-/** Records are missing. If `fillable`, they follow unless `isSkipped`. */
+/** Records are missing. If `fillable` is true and `isSkipped` is false, they follow. */
 export interface GapEvent extends EventOf<'gap'>, MissingRange {
   readonly isSkipped: boolean;
 }
@@ -47,13 +47,13 @@ interface Introduction {
   /** Size in bytes of the records that follow. */
   readonly recordBytes: number;
   readonly schemaName: string;
-  /** Subscriber.schema has the fields of the records that follow. */
+  /** True if Subscriber.schema describes the records that follow. */
   readonly isDescribed: boolean;
-  /** Records of other instruments are left out, so a jump in the sequences is not a loss. */
+  /** True if records of other instruments are left out. A jump in the sequences is then not a loss. */
   readonly isFiltered: boolean;
 }
 
-/** A session begins at `sequence`: the first event of all, and the event of each next session. */
+/** A session begins at `sequence`. This is the first event, and it precedes each later session. */
 export interface SessionEvent extends EventOf<'session'>, Introduction {
   readonly isFirstSession: boolean;
 }
@@ -61,24 +61,24 @@ export interface SessionEvent extends EventOf<'session'>, Introduction {
 /** Another history begins at `sequence`. */
 export interface ResetEvent extends EventOf<'reset'>, Introduction {}
 
-/** The state is complete, as of `sequence`. */
+/** The state is complete as of `sequence`. */
 export interface SnapshotCompleteEvent extends EventOf<'snapshot-complete'> {
   /** Fold of the state that was loaded. */
   readonly fold: string;
   readonly stateEntries: bigint;
-  /** The gap that the state covers; undefined at the start. */
+  /** The gap that the state covers, or undefined at the start. */
   readonly gap: MissingRange | undefined;
 }
 
-/** There is no usable checkpoint. The record `sequence` comes first. */
+/** There is no usable checkpoint. The next record is `sequence`. */
 export interface NoSnapshotEvent extends EventOf<'no-snapshot'> {
   readonly gap: MissingRange | undefined;
 }
 
 /**
- * caught-up: everything up to the join was delivered. stale: the publisher is alive and silent.
+ * caught-up: everything up to the join was delivered. stale: the publisher is alive but silent.
  * publisher-gone: it ended without closing. closed: the session was closed after `sequence`. behind
- * and live: see `behindRecords`. unknown: a newer library has more types than this package.
+ * and live: see `behindRecords`. unknown: an event type of a newer library.
  */
 export type PlainEvent = {
   [Type in Exclude<EventType, DetailedEvent['type']> | 'unknown']: EventOf<Type>;
@@ -104,7 +104,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 const picked = (from: Readonly<Record<string, unknown>>, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, from[name]]));
 
-/** @internal An Event, and the lapwing_batch that it came in, which order books take. */
+/** @internal An Event with the lapwing_batch that contained it, which order books need. */
 export class BusEvent {
   readonly #batch: Uint8Array;
 
@@ -113,7 +113,7 @@ export class BusEvent {
     Object.assign(this, members);
   }
 
-  /** The event in a lapwing_batch. */
+  /** Returns the event in a lapwing_batch. */
   static of(batch: Struct): Event {
     const raw = decoded(layouts.lapwing_event, batch.view, layouts.lapwing_batch.fields.event.offset);
     const type = (raw['type'] || 'unknown') as Event['type'];
@@ -122,7 +122,7 @@ export class BusEvent {
     return new BusEvent(batch.bytes.slice(), members) as unknown as Event;
   }
 
-  /** The lapwing_batch; undefined if `item` is not an event of a read. */
+  /** Returns the lapwing_batch of an event, or undefined if `item` is not one from a read. */
   static batchOf(item: unknown): Uint8Array | undefined {
     return item instanceof BusEvent ? item.#batch : undefined;
   }

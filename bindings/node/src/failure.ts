@@ -5,19 +5,19 @@ import { native } from './library.js';
 type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name;
 type CodeOf<Constant> = Constant extends `ERROR_${infer Name}` ? Lowercase<Dashed<Name>> : never;
 
-/** 'timed-out', 'no-bus' …: the names of lapwing.h. 'unknown': a number of a newer library. */
+/** The error names of lapwing.h, such as 'timed-out'. 'unknown' is an error of a newer library. */
 export type ErrorCode = CodeOf<keyof typeof constants> | 'unknown';
 
-/** The error of a failed call of Lapwing. */
+/** The error of a failed call to Lapwing. */
 export class LapwingError extends Error {
   override readonly name = 'LapwingError';
   /** errno of the failed system call; 0 if none failed. */
   readonly errno: number;
-  /** 'timed-out', 'no-bus' … */
+  /** The name of the error, for example 'timed-out'. */
   readonly code: ErrorCode;
-  /** The same, as the number in lapwing.h. */
+  /** The error's number in lapwing.h. */
   readonly number: number;
-  /** For publish: the last sequence that was published; 0n if none was. */
+  /** For publish: the last published sequence, or 0n if there is none. */
   declare last?: bigint;
   /** For send: how many messages were sent. */
   declare sent?: number;
@@ -36,7 +36,7 @@ export class LapwingError extends Error {
 
 const names = new Map<number, ErrorCode | 'ok'>();
 
-/** 'timed-out'; 'unknown' for a number without a name. */
+/** Returns the name of an error number, for example 'timed-out', or 'unknown'. */
 export function errorName(number: number): ErrorCode | 'ok' {
   let name = names.get(number);
   if (name === undefined) names.set(number, (name = native.lapwing_error_name(number) as ErrorCode));
@@ -47,7 +47,7 @@ export const misuse = (message: string) => new LapwingError(constants.ERROR_MISU
 export const invalid = (message: string) =>
   new LapwingError(constants.ERROR_INVALID_ARGUMENT, message);
 
-/** Whether `error` is a LapwingError with one of the codes, or with any code if none is given. */
+/** Returns whether `error` is a LapwingError with one of the codes, or any LapwingError if no codes are given. */
 export function isLapwingError<Code extends ErrorCode = ErrorCode>(
   error: unknown,
   ...codes: Code[]

@@ -1,7 +1,7 @@
-// An object of the library: its life, and its calls that wait in another thread.
+// The base of all library objects: their lifetime, and their calls that wait in another thread.
 //
-// One thread at a time may use a handle. A call that waits runs on a thread of libuv's pool; until
-// it has returned, the handle's other calls are answered with misuse, as in C.
+// Only one thread may use a handle at a time. A call that waits runs on a thread of libuv's pool.
+// Until it has returned, other calls with the handle fail with misuse, as in C.
 import { constants, type FunctionName } from './abi.js';
 import { check, errorMemory, ErrorMemory, misuse } from './error.js';
 import { native } from './library.js';
@@ -9,7 +9,7 @@ import { Cell } from './memory.js';
 import { msUntil, timeoutNs, type WaitOptions } from './time.js';
 import { interrupted, Waits, type Source } from './waits.js';
 
-/** Symbol.dispose, also where Node.js does not have it yet. */
+/** Symbol.dispose, or a substitute in versions of Node.js that do not have it. */
 export const dispose = (Symbol.dispose ?? Symbol.for('nodejs.dispose')) as typeof Symbol.dispose;
 
 interface Life {
@@ -25,16 +25,16 @@ const forgotten = new FinalizationRegistry<Life>(({ cell, what, destroy }) => {
   });
 });
 
-// Frees an object that was destroyed while its memory had views, after the last view is gone.
+// Frees an object that was destroyed while its memory had views, once the last view is collected.
 const lent = new FinalizationRegistry<Life>(({ cell, destroy }) => native[destroy](cell.bytes));
 
-const held = new Set<unknown[]>(); // what calls in other threads use
+const held = new Set<unknown[]>(); // keeps the arguments of calls in other threads alive
 const waitingInThreads = new Set<Handle>();
 process.on('exit', () => {
-  for (const handle of waitingInThreads) handle.interrupt(); // or the exit would wait for them
+  for (const handle of waitingInThreads) handle.interrupt(); // otherwise the exit would wait for them
 });
 
-/** A call on a thread of libuv's pool. Its arguments and `kept` stay alive until it returns. */
+/** Runs a call on a thread of libuv's pool. Keeps its arguments and `kept` alive until it returns. */
 function callInThread(name: FunctionName, parameters: unknown[], kept?: unknown): Promise<number> {
   const all = [...parameters, kept];
   held.add(all);
@@ -47,7 +47,7 @@ function callInThread(name: FunctionName, parameters: unknown[], kept?: unknown)
   });
 }
 
-/** A call that makes an object, in another thread. After an abort what it makes is destroyed. */
+/** Creates an object in another thread. If `signal` aborts the wait, the object is destroyed once it exists. */
 export async function openInThread(
   name: FunctionName,
   destroy: FunctionName,
@@ -79,14 +79,14 @@ export async function openInThread(
 }
 
 export abstract class Handle {
-  /** The waits for a descriptor. */
+  /** The waits on the handle's descriptor. */
   protected readonly waits: Waits;
   readonly #life: Life;
   readonly #interrupt: FunctionName | undefined;
   #pointer: bigint;
   #inThread: Promise<unknown> | undefined;
-  #hasStaleInterrupt = false; // an abort's, of a call that had ended by itself
-  #lease: object | undefined; // what views of the object's memory keep from being collected
+  #hasStaleInterrupt = false; // an abort interrupted a call that had already ended
+  #lease: object | undefined; // kept alive by views of the object's memory
 
   protected constructor(cell: Cell, what: string, destroy: FunctionName, interrupt?: FunctionName) {
     this.#life = { cell, what, destroy };
@@ -104,12 +104,12 @@ export abstract class Handle {
     throw misuse(`a ${this.#life.what} has no descriptor`);
   }
 
-  /** The C object; 0n after destroy(), which C answers with misuse. */
+  /** The C object, or 0n after destroy(). C returns misuse for a null pointer. */
   protected get pointer(): bigint {
     return this.#pointer;
   }
 
-  /** The result of a function for descriptors; -1: closed. */
+  /** Returns the descriptor that the function `name` returns, or -1 if closed. */
   protected descriptor(name: FunctionName): number {
     const fd = new Int32Array(new ArrayBuffer(4));
     const result = native[name](this.pointer, new Uint8Array(fd.buffer), errorMemory.bytes);
@@ -122,19 +122,19 @@ export abstract class Handle {
     return this.#inThread !== undefined;
   }
 
-  /** Owns what views of the object's memory show: that stays as long as one of them is in use. */
+  /** Owner of the object's memory for its views. The memory stays mapped while a view is in use. */
   protected get lease(): object {
     return (this.#lease ??= { handle: this });
   }
 
-  /** Throws misuse while a wait is under way. */
+  /** Throws misuse while another call is waiting. */
   protected refuseOverlap(): void {
     if (this.isInThread || this.waits.size > 0) {
       throw misuse(`another call of this ${this.#life.what} is waiting; wait for its end first`);
     }
   }
 
-  /** A call in another thread: pointer, parameters, the timeout where there is one, outs, error. */
+  /** Runs a waiting call in another thread. Its parameters are: pointer, `before`, timeout, `outs`, error. */
   protected async waitInThread(
     name: FunctionName,
     before: unknown[],
@@ -161,7 +161,7 @@ export abstract class Handle {
     }
   }
 
-  /** The result of a call in another thread. */
+  /** Runs a call in another thread and returns its result. */
   protected async inThread(
     name: FunctionName,
     parameters: unknown[],
@@ -188,7 +188,7 @@ export abstract class Handle {
     }
   }
 
-  /** Runs `call` when no call is under way in another thread: nothing comes between. */
+  /** Runs `call` once no call is running in another thread. No other code runs in between. */
   protected async whenIdle<T>(call: () => T | Promise<T>): Promise<T> {
     while (this.#inThread) await this.#inThread.catch(() => undefined);
     return await call();
@@ -198,13 +198,13 @@ export abstract class Handle {
     if (this.#interrupt) native[this.#interrupt](this.#life.cell.value);
   }
 
-  /** Ends the wait under way, or else the next one, with interrupted, once. */
+  /** Ends the current wait with interrupted, or the next wait if there is none. */
   interrupt(): void {
     if (this.isInThread) this.#raise();
     else this.waits.interrupt();
   }
 
-  /** Gives everything back, without waiting. Waits under way end with misuse. Idempotent. */
+  /** Frees everything without waiting. Current waits end with misuse. Idempotent. */
   destroy(): void {
     if (this.#pointer === 0n) return;
     this.#pointer = 0n;

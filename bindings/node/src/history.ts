@@ -1,4 +1,4 @@
-// The journal by sequence, with a publisher or without.
+// Reads the journal by sequence. A publisher may be running, but need not be.
 import { constants, layouts, type HistoryInfo } from './abi.js';
 import type { Batch, Item } from './batch.js';
 import { check, errorMemory, ErrorMemory, invalid, misuse } from './error.js';
@@ -27,8 +27,8 @@ export class History extends Handle {
   }
 
   /**
-   * Reads the rows from `first` on into `batch`. Resolves with it, or with an event `lost`.
-   * would-block: `first` is beyond what is archived.
+   * Reads rows into `batch`, starting at `first`. Resolves with the batch, or with an event `lost`.
+   * Throws would-block if `first` is not archived yet.
    */
   async read(first: bigint, batch: Batch): Promise<Item> {
     this.refuseOverlap();
@@ -41,7 +41,7 @@ export class History extends Handle {
     return batch.item;
   }
 
-  /** The sequence from which to read so that nothing published at or after `utcNs` is missed. */
+  /** Returns the sequence to read from to get every record published at or after `utcNs`. */
   async findTime(utcNs: bigint): Promise<bigint> {
     this.refuseOverlap();
     const error = new ErrorMemory();
@@ -51,8 +51,8 @@ export class History extends Handle {
   }
 
   /**
-   * The rows first to last where they are, as far as the finished segment goes that `first` is in:
-   * read on from view.first + view.count. The view outlives the history.
+   * Maps the rows `first` to `last` without copying, up to the end of `first`'s segment, which must
+   * be finished. Continue at view.first + view.count. The view may outlive the history.
    */
   map(first: bigint, last: bigint): HistoryView {
     this.refuseOverlap();
@@ -67,7 +67,7 @@ interface Mapping {
   isUnmapped: boolean;
 }
 
-// Watches the mapped memory itself: an array of it can be in use longer than its HistoryView.
+// Watches the mapped memory, because an array of it can outlive its HistoryView.
 const forgotten = new FinalizationRegistry<Mapping>(({ view, isUnmapped }) => {
   native.lapwing_history_unmap(view.bytes);
   if (isUnmapped) return;
@@ -76,19 +76,19 @@ const forgotten = new FinalizationRegistry<Mapping>(({ view, isUnmapped }) => {
   });
 });
 
-/** Rows of the journal in mapped memory. They are copied out, but for `unsafeBytes`. */
+/** Rows of the journal in mapped memory. All members except `unsafeBytes` return copies. */
 export class HistoryView {
-  /** The sequence of row 0; row i is first + i. */
+  /** The sequence of row 0. Row i has the sequence first + i. */
   readonly first: bigint;
-  /** Rows. */
+  /** Number of rows. */
   readonly count: number;
-  /** Bytes of a row. */
+  /** Row size in bytes. */
   readonly rowBytes: number;
-  /** Bytes from one row to the next. */
+  /** Distance between rows in bytes. */
   readonly strideBytes: number;
   readonly #mapping: Mapping;
   #bytes: Uint8Array;
-  #isShared = false; // `unsafeBytes` was given out
+  #isShared = false; // `unsafeBytes` was returned to the program
 
   /** @internal */
   constructor(view: Struct) {
@@ -102,14 +102,14 @@ export class HistoryView {
     forgotten.register(this.#bytes.buffer, this.#mapping, this.#bytes.buffer);
   }
 
-  /** A copy of row `index`. */
+  /** Returns a copy of row `index`. */
   row(index: number): Uint8Array {
     return this.copyRows(index, index + 1);
   }
 
   /**
-   * A copy of the rows from `begin` to before `end`, end to end. `into`: memory of at least
-   * (end - begin) * rowBytes bytes to reuse.
+   * Copies the rows from `begin` up to, but not including, `end` to contiguous memory. `into` is
+   * memory of at least (end - begin) * rowBytes bytes to reuse.
    */
   copyRows(begin = 0, end = this.count, into?: Uint8Array): Uint8Array {
     this.#checkMapped();
@@ -128,7 +128,7 @@ export class HistoryView {
   }
 
   /**
-   * The mapped memory itself: row i begins at i * strideBytes. A write to it ends the process with
+   * The mapped memory itself. Row i begins at i * strideBytes. A write to it ends the process with
    * SIGSEGV. After unmap() it stays mapped until no array of it is in use.
    */
   get unsafeBytes(): Uint8Array {
@@ -141,7 +141,7 @@ export class HistoryView {
     if (this.#mapping.isUnmapped) throw misuse('the view was unmapped');
   }
 
-  /** Idempotent. */
+  /** Unmaps the memory. Idempotent. */
   unmap(): void {
     if (this.#mapping.isUnmapped) return;
     this.#mapping.isUnmapped = true;

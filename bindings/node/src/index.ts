@@ -1,4 +1,4 @@
-// Lapwing for Node.js. bindings/node/README.md explains it.
+// Lapwing for Node.js. See bindings/node/README.md.
 export { version } from './library.js';
 export { errorName, isLapwingError, LapwingError, type ErrorCode } from './error.js';
 export type { WaitOptions } from './time.js';

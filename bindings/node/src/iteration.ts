@@ -1,5 +1,5 @@
-// An iteration over the items of a handle. It ends at closed, or by return(). Any other error does not end it: after
-// a timeout or an abort, next() can be called again.
+// An iteration over the items of a handle. It ends at closed or with return(). Other errors do not end it: after a
+// timeout or an abort, next() can be called again.
 import { isLapwingError } from './error.js';
 
 export class Iteration<T> implements AsyncIterableIterator<T> {
@@ -8,13 +8,13 @@ export class Iteration<T> implements AsyncIterableIterator<T> {
   #last: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
-  /** @internal `leave`: called if a loop ends early. */
+  /** @internal `leave` is called if a loop ends early. */
   constructor(take: () => Promise<T>, leave?: () => void) {
     this.#take = take;
     this.#leave = leave;
   }
 
-  /** The next item. Calls that overlap get items in the order of the calls. */
+  /** Returns the next item. Overlapping calls receive items in the order of the calls. */
   next(): Promise<IteratorResult<T, undefined>> {
     const result = this.#last.then(() => this.#next());
     this.#last = result.catch(() => undefined);

@@ -1,10 +1,10 @@
-// The shared library: where it is found, the check of its version, and its functions.
+// Finds and loads the shared library, checks its version, and declares its functions.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import koffi from 'koffi';
 import { constants, functions, type FunctionName } from './abi.js';
 
-/** A C function: at once in this thread, or with `async` on a thread of libuv's pool. */
+/** A C function. It runs in this thread, or with `async` on a thread of libuv's pool. */
 export interface NativeFunction {
   (...parameters: unknown[]): any;
   async(...parameters: [...unknown[], (error: unknown, result: any) => void]): void;
@@ -25,7 +25,7 @@ const RTLD_NODELETE = 0x1000;
 function load(path: string) {
   try {
     const library = koffi.load(path);
-    // koffi unloads it when Node.js ends, and threads of the library may still be running then.
+    // Pin the library: koffi unloads it when Node.js ends, while its threads may still be running.
     koffi.load(null).func('dlopen', 'void *', ['str', 'int'])(path, RTLD_NOW | RTLD_NODELETE);
     return library;
   } catch (error) {
@@ -68,7 +68,7 @@ koffi.struct('lapwing_book_key', {
   reserved: 'uint16_t',
 });
 
-/** Every function of lapwing.h by its name. */
+/** The functions of lapwing.h by name. */
 export const native = Object.fromEntries(
   (Object.keys(functions) as FunctionName[]).map((name) => [
     name,

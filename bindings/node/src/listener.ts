@@ -1,4 +1,4 @@
-// Serves peers on a path: each accepted one is a channel of its own.
+// Listens at a path. Each accepted peer has its own channel.
 import { constants } from './abi.js';
 import { CHANNEL_NAMES, encodedChannelOptions, roleNumber, type ChannelOptions, type Role } from './channel.js';
 import { Consumer } from './consumer.js';
@@ -12,7 +12,7 @@ import { checkNames, checkText } from './options.js';
 import { checkWait, timeoutNs, type WaitOptions } from './time.js';
 
 export interface ListenerOptions {
-  /** Only that user is served. Default: this user and root. */
+  /** Accept only this user. Default: this user and root. */
   peerUid?: number;
 }
 
@@ -31,8 +31,8 @@ export class Listener extends Handle {
   }
 
   /**
-   * Takes the place of the one that listens there now, as soon as that one accepts or tends. Default
-   * timeout: 10 s.
+   * Replaces the listener at `path`, as soon as that one calls accept() or tend(). Default timeout:
+   * 10 s.
    */
   static async takeOver(path: string, given: ListenerOptions & WaitOptions = {}): Promise<Listener> {
     checkText('path', path);
@@ -54,12 +54,12 @@ export class Listener extends Handle {
     return { fd: () => this.fd, arm: () => true };
   }
 
-  /** Readable when the call made last, accept or tend, has something to do. -1: handed over. */
+  /** Readable when the last call, accept() or tend(), has work to do. -1 after a successor has taken over. */
   get fd(): number {
     return this.descriptor('lapwing_listener_fd');
   }
 
-  /** Serves the next peer; this side has the role. */
+  /** Waits for the next peer. `role` is the role of this side. */
   accept(role: 'producer', options?: AcceptOptions): Promise<Producer>;
   accept(role: 'consumer', options?: AcceptOptions): Promise<Consumer>;
   accept(role: 'duplex', options?: AcceptOptions): Promise<Duplex>;
@@ -87,7 +87,7 @@ export class Listener extends Handle {
     return role === 'consumer' ? new Consumer(cell) : new Duplex(cell);
   }
 
-  /** For while a peer is served: drops clients that stay silent, lets a successor take over. */
+  /** Drops silent clients and lets a successor take over. Call it while a peer is served. */
   tend(): void {
     this.refuseOverlap();
     check(native.lapwing_listener_tend(this.pointer, errorMemory.bytes));

@@ -1,16 +1,16 @@
-// Lists whose length the library knows: read into an array that grows until all of them fit.
+// Reads lists of unknown length into an array that grows until they fit.
 import { constants, type Layout } from './abi.js';
 import { check } from './error.js';
 import { Cell, Struct } from './memory.js';
 
 export const LIST_ROOM = 64;
 
-/** The first `count` structs of an array. */
+/** Returns the first `count` structs of an array. */
 export function listed<T>(rows: Struct, count: number): T[] {
   return Array.from({ length: count }, (_, index) => rows.read(index) as unknown as T);
 }
 
-/** Everything that `read` lists. It writes at most `max` structs, and how many there are. */
+/** Returns the whole list. `read` writes at most `max` structs, and to `count` how many there are. */
 export function readAll<T>(
   layout: Layout,
   read: (rows: Uint8Array, max: number, count: Uint8Array) => number,

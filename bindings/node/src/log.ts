@@ -1,5 +1,5 @@
-// The lines of the library's log: those of publishers, of the whole process. They are queued by the
-// library, 256 of them, and read here every 100 ms: its threads cannot call JavaScript.
+// The log lines of all publishers in this process. The library's threads cannot call JavaScript, so
+// the library queues up to 256 lines, which are read here every 100 ms.
 import { constants } from './abi.js';
 import { check } from './error.js';
 import { native } from './library.js';
@@ -13,7 +13,7 @@ let deliver: (() => void) | undefined;
 
 process.on('exit', () => deliver?.());
 
-/** Calls `onLine` with each line; undefined: lines are dropped, as at first. */
+/** Calls `onLine` with each line. If it is undefined, lines are dropped, which is the default. */
 export function setLog(onLine: ((line: string) => void) | undefined): void {
   clearInterval(timer);
   deliver?.();

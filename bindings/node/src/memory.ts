@@ -1,7 +1,7 @@
 // Memory that C reads and writes: structs by their layout, addresses, and views of foreign memory.
 //
-// An ArrayBuffer's memory does not move and lives as long as the ArrayBuffer does. So an address
-// that is stored in a struct is good for as long as the buffer behind it is referenced.
+// An ArrayBuffer's memory does not move and exists as long as the ArrayBuffer does. So an address
+// in a struct is valid as long as the buffer is referenced.
 import koffi from 'koffi';
 import { layouts, type FunctionName, type Layout } from './abi.js';
 import { invalid } from './failure.js';
@@ -11,14 +11,14 @@ import { checkText, shown } from './options.js';
 const libc = koffi.load(null);
 const memmove = libc.func('memmove', 'uint64_t', ['void *', 'void *', 'size_t']);
 
-/** Where the bytes of `memory` are; 0n where it has none. */
+/** Returns the address of `memory`, or 0n if it is empty. */
 export function addressOf(memory: ArrayBufferView): bigint {
   return memory.byteLength === 0 ? 0n : BigInt(memmove(memory, memory, 0));
 }
 
 const OWNER = Symbol('owner');
 
-/** The memory at an address, without a copy. Its views keep `owner`, and nothing else, from being collected. */
+/** Returns a view of the memory at an address. The view keeps `owner` alive, and nothing else. */
 export function foreign(address: bigint, bytes: number, owner?: object): Uint8Array {
   if (bytes === 0) return new Uint8Array(0);
   return new Uint8Array(Object.assign(koffi.view(address, bytes), { [OWNER]: owner }));
@@ -29,7 +29,7 @@ export function copyTo(address: bigint, from: Uint8Array, bytes: number): void {
   if (bytes > 0) memmove(address, from, bytes);
 }
 
-/** A copy of foreign memory. */
+/** Returns a copy of foreign memory. */
 export function copied(address: bigint, bytes: number): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes);
   if (bytes > 0) memmove(copy, address, bytes);
@@ -38,7 +38,7 @@ export function copied(address: bigint, bytes: number): Buffer {
 
 const utf8 = new TextDecoder();
 
-/** A fixed text field, up to its first zero. */
+/** Decodes a fixed-size text field, up to its first zero byte. */
 export function textAt(view: DataView, offset: number, bytes: number): string {
   const field = new Uint8Array(view.buffer, view.byteOffset + offset, bytes);
   const end = field.indexOf(0);
@@ -51,7 +51,7 @@ function idAt(view: DataView, offset: number): string {
   return Buffer.from(view.buffer, view.byteOffset + offset, ID_BYTES).toString('hex');
 }
 
-/** The fields of a struct as an object, but for struct_size and reserved. */
+/** Returns the fields of a struct as an object, without struct_size and reserved. */
 export function decoded(layout: Layout, view: DataView, base = 0): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [cName, { name, offset, kind, count, names, isTruth }] of Object.entries(layout.fields)) {
@@ -83,7 +83,7 @@ export function numberAt(view: DataView, at: number, kind: string): number | big
 
 const LARGEST: Readonly<Record<string, bigint>> = { u16: 2n ** 16n - 1n, u32: 2n ** 32n - 1n, i32: 2n ** 31n - 1n, i64: 2n ** 63n - 1n };
 
-/** Throws unless the value is a whole number that the field can hold. */
+/** Throws unless the value is a whole number that fits into the field. */
 export function checkNumber(name: string, kind: string, value: unknown): asserts value is number | bigint {
   const most = LARGEST[kind] ?? 2n ** 64n - 1n;
   const least = kind.startsWith('i') ? -most - 1n : 0n;
@@ -93,15 +93,15 @@ export function checkNumber(name: string, kind: string, value: unknown): asserts
   }
 }
 
-/** The values of a field of an option struct. */
+/** A value for a field of an option struct. */
 export type Settable = number | bigint | string | Uint8Array | undefined;
 
-/** One struct, or an array of them, zeroed but for struct_size. */
+/** A struct or an array of structs. Initially zero, except struct_size. */
 export class Struct {
   readonly bytes: Uint8Array;
   readonly view: DataView;
   readonly #layout: Layout;
-  readonly #held: Uint8Array[] = []; // what pointers in it point to
+  readonly #held: Uint8Array[] = []; // memory that its pointers refer to
 
   constructor(layout: Layout, count = 1) {
     this.#layout = layout;
@@ -110,7 +110,7 @@ export class Struct {
     if (layout.fields['struct_size']) this.view.setUint32(0, layout.bytes, true);
   }
 
-  /** Sets fields by their C names. undefined: the default. Strings and bytes are kept alive. */
+  /** Sets fields by their C names. undefined keeps the default. Keeps strings and bytes alive. */
   set(fields: Readonly<Record<string, Settable>>, index = 0): this {
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined) continue;
@@ -156,14 +156,14 @@ export class Struct {
   }
 }
 
-/** Options with the library's defaults, which `init` fills in. */
+/** Returns options with the library's defaults, which the function `init` sets. */
 export function defaultOptions(layout: Layout, init: FunctionName): Struct {
   const struct = new Struct(layout);
   native[init](struct.bytes, layout.bytes);
   return struct;
 }
 
-/** A struct of one 64-bit number that a call fills in: uint64_t *, size_t *, or a handle's place. */
+/** A 64-bit number that a call sets through a pointer: uint64_t *, size_t *, or a pointer to a handle. */
 export class Cell {
   readonly bytes = new Uint8Array(new ArrayBuffer(8));
   readonly #value = new BigUint64Array(this.bytes.buffer);
@@ -175,14 +175,14 @@ export class Cell {
   }
 }
 
-/** An array of strings for C, and what keeps it alive. */
+/** Returns an array of strings for C, which keeps the strings alive. */
 export function stringList(strings: readonly string[]): Uint8Array & { held?: unknown } {
   const held = strings.map((string) => Buffer.from(`${string}\0`));
   const pointers = new BigUint64Array(held.map(addressOf));
   return Object.assign(new Uint8Array(pointers.buffer), { held });
 }
 
-/** The bytes of an id of 32 hexadecimal digits. */
+/** Converts an id of 32 hexadecimal digits to bytes. */
 export function idBytes(id: string): Uint8Array {
   const bytes = Buffer.from(id, 'hex');
   if (bytes.length !== ID_BYTES) throw new TypeError(`'${id}' is not an id of ${2 * ID_BYTES} hexadecimal digits`);

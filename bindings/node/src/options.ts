@@ -1,9 +1,9 @@
-// Checks of options. The error for an unknown name, an unknown word or a wrong type names the valid values.
+// Checks options. The error for an unknown name, an unknown word or a wrong type lists the valid values.
 import { invalid } from './failure.js';
 
 const listed = (names: readonly string[]) => names.join(', ');
 
-/** The given value, as an error shows it. */
+/** Formats a value for an error message. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;
@@ -11,7 +11,7 @@ export function shown(value: unknown): string {
   return typeof value === 'object' && value !== null ? `a ${value.constructor?.name ?? 'object'}` : String(value);
 }
 
-/** Throws if `options` has a name that is not in `names`. `call`: the function that takes them. */
+/** Throws if `options` has a name that is not in `names`. `call` is the function that takes them. */
 export function checkNames(call: string, options: object, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw invalid(`${call} takes options as an object, not ${shown(options)}`);
@@ -21,14 +21,14 @@ export function checkNames(call: string, options: object, names: readonly string
   }
 }
 
-/** The number of a word; undefined: the default. */
+/** Returns the number of a word, or undefined if the option is not set. */
 export function wordOf(option: string, value: unknown, numbers: Readonly<Record<string, number>>): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'string' && Object.hasOwn(numbers, value)) return numbers[value]!;
   throw invalid(`${option} is ${shown(value)}. It can be: ${listed(Object.keys(numbers).map((word) => `'${word}'`))}`);
 }
 
-/** `bit` of a flag that is true. */
+/** Returns `bit` if the flag is true, and 0 otherwise. */
 export function flagOf(option: string, value: unknown, bit: number): number {
   if (value !== undefined && typeof value !== 'boolean') {
     throw invalid(`${option} is ${shown(value)}. It can be: true, false`);
@@ -41,7 +41,7 @@ export function checkText(option: string, value: unknown): asserts value is stri
   if (value.includes('\0')) throw invalid(`${option} is ${shown(value)}, and a text must not contain NUL. Remove it`);
 }
 
-/** Accepts bytes only: the elements of another array would be counted as bytes. */
+/** Throws unless the value is a Uint8Array. Elements of another array would be counted as bytes. */
 export function checkBytes(what: string, value: unknown): asserts value is Uint8Array {
   if (value instanceof Uint8Array) return;
   const hint = ArrayBuffer.isView(value) ? ': new Uint8Array(array.buffer, array.byteOffset, array.byteLength)' : '';

@@ -1,6 +1,6 @@
-// Waits for descriptors beside Node.js's event loop: one poll(2) on a thread of libuv's pool, whatever
-// the number of descriptors. A descriptor of its own ends the poll when the set changes. While nothing
-// is waited for there is no poll, so that the process can end.
+// Waits for descriptors outside Node.js's event loop, with one poll(2) on a thread of libuv's pool for
+// any number of descriptors. An eventfd ends the poll when the set of descriptors changes. There is no
+// poll while nothing waits, so that the process can end.
 import koffi from 'koffi';
 
 const libc = koffi.load(null);
@@ -11,8 +11,8 @@ const write = libc.func('write', 'int64_t', ['int', 'void *', 'size_t']);
 
 const POLLIN = 1;
 const EFD_CLOEXEC_NONBLOCK = 0o2004000;
-const POLLFD_BYTES = 8; // fd, then 16 bits of what is asked for and 16 of what there is
-const POLL_MS_MAX = 1000; // no poll outlives its thread for longer, however the thread ends
+const POLLFD_BYTES = 8; // 32 bits fd, 16 bits requested events, 16 bits returned events
+const POLL_MS_MAX = 1000; // limits how long a poll can outlive the thread that started it
 
 interface Entry {
   readonly fd: number;
@@ -24,19 +24,19 @@ const counter = new Uint8Array(new BigUint64Array([1n]).buffer);
 let wakeUp = -1;
 let polling = false;
 
-/** Calls `ready` once `fd` is readable, from the event loop. Returns what takes that back. */
+/** Calls `ready` from the event loop once `fd` is readable. Returns a function that cancels this. */
 export function whenReadable(fd: number, ready: () => void): () => void {
   const entry: Entry = { fd, ready };
   entries.add(entry);
   if (polling) wake();
   else start();
   return () => {
-    // The last one: the poll would keep the process from ending.
+    // Without entries, end the poll: it would keep the process alive.
     if (entries.delete(entry) && entries.size === 0) wake();
   };
 }
 
-/** Whether `fd` is readable now. */
+/** Returns whether `fd` is readable now. */
 export function isReadable(fd: number): boolean {
   const set = new Int32Array([fd, POLLIN]);
   return poll(new Uint8Array(set.buffer), 1, 0) > 0;
@@ -50,7 +50,7 @@ function start(): void {
   if (wakeUp < 0) {
     wakeUp = eventfd(0, EFD_CLOEXEC_NONBLOCK);
     if (wakeUp < 0) throw new Error(`eventfd failed with errno ${koffi.errno()}`);
-    process.on('exit', wake); // or the exit would wait for the poll
+    process.on('exit', wake); // otherwise the exit would wait for the poll
   }
   const polled = [...entries];
   const set = new Int32Array(2 * (polled.length + 1));

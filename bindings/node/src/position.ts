@@ -1,4 +1,4 @@
-// A position that can be stored as JSON or in a cursor, and resumed from.
+// A position from which a subscriber can resume. It can be stored as JSON or in a cursor.
 import { layouts, type Position as PositionFields } from './abi.js';
 import { invalid } from './error.js';
 import { idBytes, Struct } from './memory.js';

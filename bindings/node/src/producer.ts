@@ -18,7 +18,7 @@ export class Claim {
     this.#end = end;
   }
 
-  /** As many bytes as were claimed, to be written before commit(). The next claim uses them again. */
+  /** The claimed bytes, to be written before commit(). The next claim reuses this memory. */
   get payload(): Uint8Array {
     if (!this.#isOpen) throw misuse('the claim has ended: it was committed, aborted or followed by another');
     return this.#payload;
@@ -29,7 +29,7 @@ export class Claim {
     this.#isOpen = false;
   }
 
-  /** Sends the first `bytes` of the payload. Default: all. */
+  /** Sends the first `bytes` of the payload, by default all. */
   commit(type: number, bytes = this.payload.length): void {
     this.#end({ bytes, type });
   }
@@ -41,8 +41,8 @@ export class Claim {
 
 export class Producer extends Channel {
   #claim: Claim | undefined;
-  readonly #address = new Cell(); // of the claim, in the channel's memory
-  #room = new Uint8Array(0); // what is written, until commit() copies it there: it grows
+  readonly #address = new Cell(); // address of the claim in the channel's memory
+  #room = new Uint8Array(0); // the program's copy of the claim, which commit() copies to #address; grows
 
   static async connect(path: string, options: ChannelOptions & WaitOptions = {}): Promise<Producer> {
     return new Producer(await connected(path, 'producer', options));
@@ -53,14 +53,14 @@ export class Producer extends Channel {
     super(cell, 'producer');
   }
 
-  /** Room for a message of up to `bytes`, until commit, abort or the next claim. */
+  /** Returns room for a message of up to `bytes`, until commit, abort or the next claim. */
   async claim(bytes: number, options: WaitOptions = {}): Promise<Claim> {
     this.refuseOverlap();
     checkWait('claim', options);
     return await this.waits.wait(() => this.#tryClaim(bytes), options, { bytes });
   }
 
-  /** The same without a wait. undefined: there is no room now. */
+  /** The same without waiting. Returns undefined if there is no room now. */
   tryClaim(bytes: number): Claim | undefined {
     this.refuseOverlap();
     return this.#tryClaim(bytes);
@@ -100,14 +100,14 @@ export class Producer extends Channel {
     this.#claim = undefined;
   }
 
-  /** Copies messages into the channel, as many as there is room for now. Returns how many. */
+  /** Copies as many messages into the channel as fit now. Returns how many. */
   trySend(messages: Message | readonly Message[]): number {
     this.refuseOverlap();
     this.#drop();
     return this.sendSome(listOf(messages));
   }
 
-  /** The same, and waits for room for all of them. A failure has `sent`. */
+  /** Sends all messages, waiting for room. On failure, the error's `sent` is the number of messages sent. */
   async send(messages: Message | readonly Message[], options: WaitOptions = {}): Promise<number> {
     this.refuseOverlap();
     checkWait('send', options);

@@ -9,54 +9,54 @@ import { textOf, type Schema } from './schema.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 
 export interface PublisherOptions {
-  /** Directory of the bus; created if it is missing. */
+  /** Directory of the bus. Created if it is missing. */
   directory: string;
   /** Default: the directory's last component. */
   name?: string;
-  /** Name of a shipped schema or of your own. Default: that of `schema`, else 'bytes'. */
+  /** Name of a schema that Lapwing ships, or any other name. Default: that of `schema`, or 'bytes'. */
   schemaName?: string;
-  /** The fields of a record: a Schema or its text. Default: those of the shipped schema `schemaName`, else none. */
+  /** A Schema or its text. Default: the shipped schema with the name `schemaName`, or no schema. */
   schema?: Schema | string;
-  /** 8 to 4,088. Default: that of `schema`, else 56. */
+  /** 8 to 4,088. Default: that of the schema, or 56 without a schema. */
   recordBytes?: number;
-  /** Slots, a power of two. Default: what fits, up to 1,048,576. */
+  /** Slots, a power of two. Default: as many as fit, up to 1,048,576. */
   capacity?: number;
-  /** Default: the bus directory on tmpfs, else one in /dev/shm. */
+  /** Default: the bus directory if it is on tmpfs, otherwise a directory in /dev/shm. */
   ringDirectory?: string;
   /** Default: <directory>/journal. */
   journalDirectory?: string;
   /** Bytes of slots in a segment, a power of two. Default: 64 MiB. */
   segmentBytes?: number;
-  /** Between syncs of the journal. Default: 10; Infinity: on request only, by flush(). */
+  /** Time between syncs of the journal. Default: 10; Infinity: only on request, by flush(). */
   syncIntervalMs?: number;
   /** Journal size above which the oldest segments are removed. Default: no limit. */
   retainBytes?: number | bigint;
-  /** Age of its newest record at which a segment is removed. Default: Infinity, never. */
+  /** A segment is removed when its newest record is this old. Default: Infinity, never. */
   retainAgeMs?: number;
-  /** The journal is a whole ring behind: wait for the disk, or give the journal up. Default: wait. */
+  /** If the journal is a whole ring behind: wait for the disk, or stop journaling. Default: wait. */
   onJournalLag?: 'wait' | 'shed';
-  /** The journal has failed. Default: publishing continues live. */
+  /** If the journal has failed: continue live, or stop. Default: continue. */
   onJournalFailure?: 'continue' | 'stop';
   /** Raw DBN metadata of the feed. */
   metadata?: Uint8Array;
-  /** Id of the source of the records; the journal keeps it. */
+  /** Id of the source of the records, stored in the journal. */
   sourceId?: bigint;
-  /** Records of the source before the first that is published. */
+  /** Number of records of the source before the first published one. */
   sourceOffset?: bigint;
-  /** Without a journal: records that were lapped are lost to readers. */
+  /** Publish without a journal: readers cannot recover lapped records. */
   noJournal?: boolean;
   /** The ring is backed by huge pages, or open fails. */
   hugePages?: boolean;
   /** Continue sourceId after its records in the journal. */
   resume?: boolean;
-  /** A gid, whose members may read. */
+  /** A gid whose members may read. */
   group?: number;
-  /** The times of publishing in the records are this publisher's, not the feed's. */
+  /** Publish times in the records are this publisher's, not the feed's. */
   restamped?: boolean;
 }
 
 export interface PublishOptions extends WaitOptions {
-  /** Bytes of a record. Default: the bus's. */
+  /** Record size in bytes. Default: the bus's record size. */
   recordBytes?: number;
 }
 
@@ -105,14 +105,14 @@ function encoded(options: PublisherOptions): Struct {
 const PUBLISH_NAMES = ['recordBytes'];
 
 export class Publisher extends Handle {
-  /** Bytes of a record. */
+  /** Record size in bytes. */
   readonly recordBytes: number;
   readonly #last = new Cell();
-  #head: bigint; // published last; a session's sequences follow one another
+  #head: bigint; // last published sequence; sequences of a session are consecutive
 
   /**
-   * Takes the bus. `timeout`: how long to wait for another publisher to end. Default: 10 s. The
-   * kernel holds the lock of a killed publisher for up to 0.1 s.
+   * Opens the bus for writing. `timeout` is how long to wait for another publisher to end. Default:
+   * 10 s. The kernel holds the lock of a killed publisher for up to 0.1 s.
    */
   static async open(options: PublisherOptions, waits: WaitOptions = {}): Promise<Publisher> {
     checkWait('Publisher.open', waits);
@@ -133,9 +133,9 @@ export class Publisher extends Handle {
   }
 
   /**
-   * Publishes records, end to end, in order. Returns the sequence of the last one. Never waits:
-   * fails with would-block where the journal is a whole ring behind, and with `last` of what was
-   * published.
+   * Publishes contiguous records in order. Returns the sequence of the last one. Never waits: if the
+   * journal is a whole ring behind, fails with would-block, and the error's `last` is the last
+   * published sequence.
    */
   tryPublish(records: Uint8Array, options: PublishOptions = {}): bigint {
     this.refuseOverlap();
@@ -152,7 +152,7 @@ export class Publisher extends Handle {
     return last;
   }
 
-  /** The same, and waits for the journal where that is behind. */
+  /** The same, but waits if the journal is a whole ring behind. */
   async publish(records: Uint8Array, options: PublishOptions = {}): Promise<bigint> {
     checkWait('publish', options, PUBLISH_NAMES);
     const { timeout = Infinity, signal, recordBytes = this.recordBytes } = options;
@@ -163,7 +163,7 @@ export class Publisher extends Handle {
     } catch (error) {
       if (!isLapwingError(error, 'would-block') || timeout <= 0) throw error;
     }
-    // A copy, since the caller may use its memory again meanwhile.
+    // Copy the rest, since the caller may reuse its memory during the wait.
     const rest = new Uint8Array(records.subarray(Number(this.#head - before) * recordBytes));
     const last = new Cell();
     try {
@@ -177,7 +177,7 @@ export class Publisher extends Handle {
     return (this.#head = last.value);
   }
 
-  /** Waits until everything published is durable; returns how far it is. */
+  /** Waits until everything published is durable. Returns the last durable sequence. */
   async flush(options: WaitOptions = {}): Promise<bigint> {
     this.refuseOverlap();
     checkWait('flush', options);
@@ -194,8 +194,8 @@ export class Publisher extends Handle {
   }
 
   /**
-   * Ends the session: everything durable, the end recorded, subscribers notified. Idempotent. After
-   * timed-out the library continues it; a later close returns how it ended.
+   * Makes everything durable, records the end of the session and notifies subscribers. Idempotent.
+   * After timed-out, the library continues, and a later close() returns the result.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.refuseOverlap();

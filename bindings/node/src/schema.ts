@@ -1,5 +1,5 @@
-// The description of a record: its fields, and records as objects and columns. A struct of your own
-// needs no code here: its schema comes from the bus.
+// The schema of a record: its fields, and conversions of records to objects and columns. Schemas of
+// your own structs are read from the bus.
 import { constants, layouts } from './abi.js';
 import type { Batch } from './batch.js';
 import { check, errorMemory, invalid, isLapwingError } from './error.js';
@@ -19,12 +19,12 @@ export interface Field {
   readonly offset: number;
   readonly bytes: number;
   readonly type: FieldType;
-  /** price: 1e-9, the largest value: none. utc_ns: ns since 1970, the largest value: none. */
+  /** price: units of 1e-9. utc_ns: ns since 1970. For both, the largest value means absent. */
   readonly unit: FieldUnit;
   readonly role: FieldRole;
 }
 
-/** int64 and uint64: bigint. Other numbers: number. char and text: string. bytes: a copy. */
+/** int64 and uint64 are bigint, other numbers number, char and text string, and bytes a copied Uint8Array. */
 export type FieldValue = number | bigint | string | Uint8Array;
 export type Column =
   | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array | Uint32Array
@@ -32,7 +32,7 @@ export type Column =
 
 interface Access {
   read(view: DataView, at: number, bytes: number): FieldValue;
-  /** If the value does not fit, throws with the reason and writes nothing. */
+  /** Throws the reason if the value does not fit, and writes nothing then. */
   write(view: DataView, at: number, bytes: number, value: unknown): void;
   column?: new (count: number) => Column;
 }
@@ -51,7 +51,7 @@ function textGiven(value: unknown): string {
   return value;
 }
 
-/** Access to whole numbers of up to 32 bits: `number`. */
+/** Access to whole numbers of up to 32 bits, as `number`. */
 function small(bits: number, isSigned: boolean, kind: string, column: Access['column']): Access {
   const least = isSigned ? -(2 ** (bits - 1)) : 0;
   const most = 2 ** (isSigned ? bits - 1 : bits) - 1;
@@ -69,7 +69,7 @@ function small(bits: number, isSigned: boolean, kind: string, column: Access['co
   };
 }
 
-/** Access to whole numbers of 64 bits: `bigint`. */
+/** Access to whole numbers of 64 bits, as `bigint`. */
 function large(isSigned: boolean, kind: string, column: Access['column']): Access {
   const least = isSigned ? -(2n ** 63n) : 0n;
   const most = 2n ** (isSigned ? 63n : 64n) - 1n;
@@ -77,7 +77,7 @@ function large(isSigned: boolean, kind: string, column: Access['column']): Acces
   return {
     read: (view, at) => (view[get] as any)(at, true),
     write: (view, at, _, value) => {
-      // A number beyond 2^53 has lost its last digits.
+      // A number beyond 2^53 is not exact.
       const isWhole = typeof value === 'bigint' || Number.isSafeInteger(value);
       if (!isWhole || (value as bigint) < least || (value as bigint) > most) {
         throw invalid(`is ${shown(value)}. Give a bigint from ${least} to ${most}`);
@@ -130,14 +130,14 @@ const ACCESS: Readonly<Record<FieldType, Access>> = {
   },
 };
 
-const TYPES = Object.keys(ACCESS) as FieldType[]; // in the order of LAPWING_TYPE_INT8 and so on
+const TYPES = Object.keys(ACCESS) as FieldType[]; // in the order of the LAPWING_TYPE_ constants
 const UNITS: readonly FieldUnit[] = ['plain', 'price', 'utc_ns', 'flags'];
 const ROLES: readonly FieldRole[] = ['data', 'time', 'key', 'publish_time', 'spare'];
 
 const viewOf = (memory: Uint8Array) =>
   new DataView(memory.buffer, memory.byteOffset, memory.byteLength);
 
-/** Fills in a schema, as lapwing_schema_fields does; the error goes to errorMemory. */
+/** Fills in a schema like lapwing_schema_fields, and writes errors to errorMemory. */
 type Fill = (
   schema: Uint8Array, fields: Uint8Array | null, fieldsMax: number, text: Uint8Array | null, textBytesMax: number,
 ) => number;
@@ -149,13 +149,13 @@ function fillBy(directory: string | null, name: string | null): Fill {
 export class Schema {
   readonly name: string;
   readonly version: number;
-  /** Bytes of a record. */
+  /** Record size in bytes. */
   readonly recordBytes: number;
-  /** Equal for equal schemas; never 0n. */
+  /** Equal for equal schemas, and never 0n. */
   readonly hash: bigint;
-  /** In the order of their offsets. */
+  /** Ordered by offset. */
   readonly fields: readonly Field[];
-  /** The schema in JSON, names of values included: the options `schema` and `expect` take it. */
+  /** The schema in JSON, with the names of values. The options `schema` and `expect` accept it. */
   readonly text: string;
   readonly #byName: ReadonlyMap<string, Field>;
 
@@ -180,19 +180,19 @@ export class Schema {
     this.#byName = new Map(this.fields.map((field) => [field.name, field]));
   }
 
-  /** The schema of a bus, as it is now. For records that a subscriber reads use Subscriber.schema(). */
+  /** Returns the current schema of a bus. For the records that a subscriber reads, use Subscriber.schema. */
   static of(directory: string): Schema {
     checkText('directory', directory);
     return new Schema(fillBy(directory, null));
   }
 
-  /** One that Lapwing ships ('dbn.mbo', 'kv16' …), or 'orders', the entries of that fold. */
+  /** Returns a schema that Lapwing ships ('dbn.mbo', 'kv16' …), or 'orders' for the entries of that fold. */
   static named(name: string): Schema {
     checkText('name', name);
     return new Schema(fillBy(null, name));
   }
 
-  /** @internal The schema that a function of the library fills in; undefined: there is none. */
+  /** @internal Returns the schema that `fill` fills in, or undefined if there is no schema. */
   static filledBy(fill: Fill): Schema | undefined {
     try {
       return new Schema(fill);
@@ -208,7 +208,7 @@ export class Schema {
     return field;
   }
 
-  /** A record as an object. Spare fields are left out. */
+  /** Converts a record to an object, without its spare fields. */
   decode(row: Uint8Array): Record<string, FieldValue> {
     this.#checkSize(row);
     const view = viewOf(row);
@@ -219,7 +219,7 @@ export class Schema {
     return record;
   }
 
-  /** One field of a record. */
+  /** Returns one field of a record. */
   value(row: Uint8Array, name: string): FieldValue {
     this.#checkSize(row);
     const { offset, bytes, type } = this.field(name);
@@ -228,7 +228,8 @@ export class Schema {
 
   /**
    * Makes a record from an object, which must have all fields except the spare ones, and no other
-   * names. A value that does not fit into its field is refused. `into`: recordBytes bytes to reuse.
+   * names. Throws if a value does not fit into its field. `into` is memory of recordBytes bytes to
+   * reuse.
    */
   encode(record: Readonly<Record<string, FieldValue>>, into?: Uint8Array): Uint8Array {
     const row = into ?? new Uint8Array(this.recordBytes);
@@ -256,8 +257,8 @@ export class Schema {
   }
 
   /**
-   * [batch.count], a copy of one field of all rows: BigInt64Array of int64 and so on; a char as a
-   * Uint8Array. `into`: a column of the same type, at least as long, to reuse.
+   * Copies one field of all rows to an array of length batch.count: a BigInt64Array for int64 and so
+   * on, a Uint8Array for char. `into` is a column of the same type, at least as long, to reuse.
    */
   column<C extends Column = Column>(batch: Batch, name: string, into?: C): C {
     const { offset, bytes, type } = this.field(name);
@@ -272,7 +273,7 @@ export class Schema {
       throw invalid(`the column of '${name}' is a ${Type.name} of at least ${count}`);
     }
     if (offset % bytes === 0 && rowBytes % bytes === 0) {
-      // The field is aligned in every row: an array over all of them has it at equal distances.
+      // The field is aligned in every row, so a typed array over all rows has it at a fixed stride.
       const source = new (Type as any)(memory.buffer, 0, (count * rowBytes) / bytes) as any;
       const stride = rowBytes / bytes;
       for (let row = 0, at = offset / bytes; row < count; ++row, at += stride) column[row] = source[at];
@@ -293,7 +294,7 @@ export class Schema {
   }
 }
 
-/** The text of a schema; undefined: none. */
+/** Returns the text of a schema option, or undefined if it is not set. */
 export function textOf(option: string, schema: unknown): string | undefined {
   if (schema === undefined) return undefined;
   if (schema instanceof Schema) return schema.text;

@@ -13,7 +13,7 @@ import { Schema, textOf } from './schema.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 import { interrupted, type Again } from './waits.js';
 
-/** Where a subscriber begins. The functions of the same name make it. */
+/** Where a subscriber starts. The functions of `Start` create it. */
 export type Start =
   | 'live'
   | 'oldest'
@@ -23,17 +23,17 @@ export type Start =
   | { readonly after: Position };
 
 export const Start = {
-  /** At the next record that is published. */
+  /** Starts with the next record that is published. */
   live: (): Start => 'live',
-  /** At the oldest record that is kept. */
+  /** Starts with the oldest record that is kept. */
   oldest: (): Start => 'oldest',
-  /** With the state of the newest checkpoint, and then the records after it. */
+  /** Starts with the state of the newest checkpoint, then the records after it. */
   snapshot: (): Start => 'snapshot',
-  /** At that record. */
+  /** Starts with that record. */
   sequence: (sequence: bigint): Start => ({ sequence }),
-  /** At that time of publishing or shortly before it, in UTC ns. */
+  /** Starts at that publish time in UTC ns, or slightly earlier. */
   time: (utcNs: bigint): Start => ({ time: utcNs }),
-  /** After a position of a subscriber or of a cursor. */
+  /** Starts after a position from a subscriber or a cursor. */
   after: (position: Position): Start => ({ after: position }),
 } as const;
 
@@ -44,17 +44,17 @@ export interface SubscriberOptions {
   name?: string;
   /** Default: live. */
   start?: Start;
-  /** fill: read it from the journal. Default: fill. */
+  /** fill: read the records from the journal. Default: fill. */
   onGap?: 'fill' | 'skip' | 'stop' | 'snapshot';
-  /** busy: each wait takes a thread and a core. Default: backoff. */
+  /** busy: each wait occupies a thread and a core. Default: backoff. */
   wait?: 'busy' | 'backoff' | 'park';
   /** Fold of a state. Default: the schema's. */
   fold?: string;
-  /** The expected records. Default: any records. */
+  /** The schema that the records must have. Default: any. */
   expect?: Schema | string;
-  /** Symbols as strings, even of digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
+  /** Symbols as strings, even if all digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
   instruments?: readonly (string | number | bigint)[];
-  /** A clean close is the end: an iteration ends, a read fails with closed. */
+  /** After a clean close, end iterations and fail reads with closed, instead of waiting for the next session. */
   endAtClose?: boolean;
   /** How long to wait for a bus or publisher. Default: 30 s; Infinity: forever. */
   reattachMs?: number;
@@ -66,18 +66,18 @@ export interface SubscriberOptions {
   behindRecords?: number;
   /** The same in milliseconds. Default: Infinity, never. */
   behindTimeMs?: number;
-  /** The newest record of each key, once an interval. Defaults: 250 ms, 65,536 keys. */
+  /** Deliver only the newest record of each key, once per interval. Defaults: 250 ms, 65,536 keys. */
   conflate?: boolean | { readonly intervalMs?: number; readonly keysMax?: number };
-  /** Measures the age of every Nth record, for ages(). Default: 0, of none. */
+  /** Measure the age of every Nth record, for ages(). Default: 0, no record. */
   measureEvery?: number;
-  /** It shows records to operators: docs/how-to/monitor.md. */
+  /** Set this if the program only displays records: docs/how-to/monitor.md. */
   observes?: boolean;
 }
 
 export interface ItemsOptions {
-  /** Rows of an item at most. Default: 4,096. */
+  /** Maximum number of rows in an item. Default: 4,096. */
   rows?: number;
-  /** Milliseconds to wait for each item, then timed-out. Default: no limit. */
+  /** Milliseconds to wait for each item before timed-out. Default: no limit. */
   timeout?: number;
   /** An abort ends the wait for an item, but not the iteration. */
   signal?: AbortSignal;
@@ -132,7 +132,7 @@ function checkInstruments(instruments: unknown): void {
   if (wrong >= 0) throw invalid(`instruments[${wrong}] is ${shown(instruments[wrong])}. Give a string or a number`);
 }
 
-/** Sets where the subscriber begins. */
+/** Sets where the subscriber starts. */
 function setStart(struct: Struct, start: Start): void {
   if (typeof start === 'string' && Object.hasOwn(START_WORDS, start)) {
     struct.set({ start: START_WORDS[start] });
@@ -193,12 +193,12 @@ function encoded(options: SubscriberOptions): Struct {
 export class Subscriber extends Handle {
   readonly #sequence = new Cell();
   readonly #isBusyWait: boolean;
-  readonly #isSparse: boolean; // rows need a column of sequences
+  readonly #isSparse: boolean; // batches need a column of sequences
   readonly #again: Again | undefined;
   #fd: number | undefined;
-  #schema: Schema | typeof NOT_DESCRIBED | undefined; // undefined: not asked for since the last session began
+  #schema: Schema | typeof NOT_DESCRIBED | undefined; // undefined: not read since the last session began
 
-  /** Checks the options. The bus is looked for by the calls that read. */
+  /** Checks the options. The bus need not exist: reads wait for it. */
   static open(options: SubscriberOptions): Subscriber {
     return new Subscriber(options);
   }
@@ -219,20 +219,20 @@ export class Subscriber extends Handle {
   }
 
   protected override source() {
-    // The descriptor covers what was tried after it was made, not before.
+    // The descriptor only covers attempts made after it was created, so try again after creating it.
     const arm = () => this.#fd !== undefined || (void this.fd, false);
     return { fd: () => this.fd, arm };
   }
 
   /**
-   * Becomes readable when a read that found nothing may find something. The subscriber's own, not
-   * to be closed. Costs a thread of the library's; not with wait: 'busy'.
+   * Becomes readable when a read that found nothing may succeed. It belongs to the subscriber: do not
+   * close it. It costs a library thread. Not available with wait: 'busy'.
    */
   get fd(): number {
     return (this.#fd ??= this.descriptor('lapwing_subscriber_fd'));
   }
 
-  /** Whether `fd` becomes readable within the timeout. */
+  /** Returns whether `fd` becomes readable within the timeout. */
   async readable(options: WaitOptions = {}): Promise<boolean> {
     this.refuseOverlap();
     checkWait('readable', options);
@@ -255,7 +255,7 @@ export class Subscriber extends Handle {
     });
   }
 
-  /** Reads rows into `batch`, and returns it; or returns an event. undefined: nothing has arrived. */
+  /** Reads rows into `batch` and returns it, or returns an event. Returns undefined if nothing has arrived. */
   tryRead(batch: Batch): Item | undefined {
     this.refuseOverlap();
     return this.#read(batch);
@@ -276,7 +276,7 @@ export class Subscriber extends Handle {
     return item;
   }
 
-  /** The same, and waits. The end of the bus is an error: closed … */
+  /** The same, but waits. Fails at the end of the bus, for example with closed. */
   async read(batch: Batch, options: WaitOptions = {}): Promise<Item> {
     this.refuseOverlap();
     checkWait('read', options);
@@ -291,7 +291,7 @@ export class Subscriber extends Handle {
     return this.#delivered(batch);
   }
 
-  /** The next record and nothing else. Returns its sequence; undefined: nothing is there now. */
+  /** Reads one record and returns its sequence, or undefined if nothing has arrived. */
   tryReadOne(record: Uint8Array): bigint | undefined {
     this.refuseOverlap();
     return this.#readOne(record);
@@ -307,7 +307,7 @@ export class Subscriber extends Handle {
     throw errorMemory.thrown(result);
   }
 
-  /** The same, and waits. Fails with event-due if an event precedes the next record. */
+  /** The same, but waits. Fails with event-due if an event precedes the next record. */
   async readOne(record: Uint8Array, options: WaitOptions = {}): Promise<bigint> {
     this.refuseOverlap();
     checkWait('readOne', options);
@@ -317,7 +317,7 @@ export class Subscriber extends Handle {
     }
     options.signal?.throwIfAborted();
     if (this.waits.takeInterrupt()) throw interrupted();
-    const memory = new Uint8Array(new ArrayBuffer(record.length)); // that nothing takes away meanwhile
+    const memory = new Uint8Array(new ArrayBuffer(record.length)); // cannot be transferred during the wait
     const error = new ErrorMemory();
     const result = await this.inThread(
       'lapwing_subscriber_read_one',
@@ -328,13 +328,13 @@ export class Subscriber extends Handle {
       options.signal?.throwIfAborted();
       throw error.thrown(result);
     }
-    record.set(memory); // it was read, even if the wait was aborted meanwhile
+    record.set(memory); // the record was read, even if the wait was aborted
     return this.#sequence.value;
   }
 
   /**
-   * Records, states and events in order, each item with memory of its own. Ends at closed. After a
-   * timeout or an abort, call next() again: no item is lost.
+   * Iterates over records, states and events in order. Each item owns its memory. Ends at closed.
+   * After a timeout or an abort, call next() again: no item is lost.
    */
   items(options: ItemsOptions = {}): AsyncIterableIterator<Item> {
     checkWait('items', options, ['rows']);
@@ -360,8 +360,8 @@ export class Subscriber extends Handle {
   }
 
   /**
-   * The schema of the records, as of the last session or reset event that was delivered. undefined:
-   * the records are not described. misuse: no session was delivered yet.
+   * The schema of the records, as of the last delivered session or reset event, or undefined if they
+   * are not described. Throws misuse if no session was delivered yet.
    */
   get schema(): Schema | undefined {
     if (this.#schema === undefined) {
@@ -372,7 +372,7 @@ export class Subscriber extends Handle {
     return this.#schema === NOT_DESCRIBED ? undefined : this.#schema;
   }
 
-  /** How old records were when they were delivered: of those that measureEvery selected. undefined: none was. */
+  /** Returns how old the records selected by measureEvery were when delivered, or undefined if none was measured. */
   ages(): Ages | undefined {
     this.refuseOverlap();
     const ages = new Struct(layouts.lapwing_ages);
@@ -389,7 +389,7 @@ export class Subscriber extends Handle {
     return info.read() as unknown as SubscriberInfo;
   }
 
-  /** The position to store: after everything delivered, or after that row of the last batch. */
+  /** Returns a position to store: after everything delivered, or after row `sequence` of the last batch. */
   position(sequence = 0n): Position {
     this.refuseOverlap();
     const position = newPosition();

@@ -1,4 +1,4 @@
-// The instruments of symbols, by date: the mappings in the metadata of a bus's feed.
+// Maps symbols to instruments by date, from the metadata of a bus's feed.
 import { constants, layouts, type SymbolMapping as Mapping } from './abi.js';
 import { check, errorMemory } from './error.js';
 import { Handle, openInThread } from './handle.js';
@@ -7,11 +7,11 @@ import { readAll } from './listing.js';
 import { Cell, checkNumber, Struct } from './memory.js';
 import { checkText } from './options.js';
 
-/** A symbol and its instrument, for the UTC dates from startDate to before endDate, as YYYYMMDD: 20240102. */
+/** A symbol and its instrument from startDate until the day before endDate. UTC dates, as YYYYMMDD: 20240102. */
 export type SymbolMapping = Mapping;
 
 export class Symbols extends Handle {
-  /** The mappings as the last publisher of the bus wrote them. A feed without metadata has none. Error: no-bus. */
+  /** Reads the symbols that the bus's last publisher stored. A feed without metadata has no symbols. Error: no-bus. */
   static async open(directory: string): Promise<Symbols> {
     checkText('directory', directory);
     return new Symbols(await openInThread('lapwing_symbols_open', 'lapwing_symbols_destroy', [directory]));
@@ -22,8 +22,8 @@ export class Symbols extends Handle {
   }
 
   /**
-   * The instrument of a symbol at that time, in UTC ns. Outside all dates of the symbol, the
-   * mapping that began last counts. undefined: the symbol is unknown.
+   * Returns the instrument of a symbol at that time, in UTC ns, or undefined if the symbol is
+   * unknown. Outside all dates of the symbol, the mapping with the latest start date is used.
    */
   find(symbol: string, utcNs: bigint): number | undefined {
     checkText('symbol', symbol);
@@ -37,7 +37,7 @@ export class Symbols extends Handle {
     return id[0];
   }
 
-  /** The mapping of an instrument at that time, in UTC ns. undefined: the instrument is unknown. */
+  /** Returns the mapping of an instrument at that time, in UTC ns, or undefined if it is unknown. */
   name(instrumentId: number, utcNs: bigint): SymbolMapping | undefined {
     checkNumber('instrumentId', 'u32', instrumentId);
     checkNumber('utcNs', 'u64', utcNs);
@@ -50,7 +50,7 @@ export class Symbols extends Handle {
     return mapping.read() as unknown as SymbolMapping;
   }
 
-  /** All mappings, by symbol, then by date. */
+  /** Returns all mappings, sorted by symbol, then by date. */
   list(): SymbolMapping[] {
     return readAll<SymbolMapping>(layouts.lapwing_symbol_mapping, (mappings, max, count) =>
       native.lapwing_symbols_list(this.pointer, mappings, max, count, errorMemory.bytes),

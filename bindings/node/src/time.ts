@@ -1,16 +1,16 @@
-// Times of options: milliseconds here, nanoseconds in C.
+// Converts times in options: milliseconds here, nanoseconds in C.
 import { invalid } from './error.js';
 import { checkNames, checkSignal, shown, WAIT_NAMES } from './options.js';
 
 /** How long a call may wait. */
 export interface WaitOptions {
-  /** Milliseconds; 0: do not wait, fail with would-block. Default: without end. */
+  /** Milliseconds. 0 does not wait and fails with would-block. Default: no limit. */
   timeout?: number;
   /** Ends the wait: the promise is rejected with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** Throws unless all names are options of a wait, or in `more`. */
+/** Throws unless all names are options of a wait or contained in `more`. */
 export function checkWait(call: string, options: WaitOptions, more: readonly string[] = []): void {
   checkNames(call, options, [...more, ...WAIT_NAMES]);
   checkTimeout(options.timeout);
@@ -18,14 +18,14 @@ export function checkWait(call: string, options: WaitOptions, more: readonly str
 }
 
 const FOREVER_NS = -1;
-const MS_MIN = 1e-6; // a nanosecond: 0 would mean not to wait
+const MS_MIN = 1e-6; // one nanosecond, since 0 would mean not to wait
 
 /** Milliseconds from now until a time of performance.now(), for a wait that continues. */
 export function msUntil(end: number): number {
   return Math.max(MS_MIN, end - performance.now());
 }
 
-/** Nanoseconds of a timeout. Infinity and undefined: forever. */
+/** Converts a timeout to nanoseconds. Infinity and undefined mean forever. */
 export function timeoutNs(milliseconds: number | undefined): number | bigint {
   checkTimeout(milliseconds);
   if (milliseconds === undefined || milliseconds === Infinity) return FOREVER_NS;
@@ -37,7 +37,7 @@ export function checkTimeout(milliseconds: unknown): void {
   throw invalid(`timeout is ${shown(milliseconds)}. Give milliseconds: 0 does not wait, Infinity waits without end`);
 }
 
-/** Nanoseconds of a duration; undefined: the library's default. Infinity: no limit. */
+/** Converts a duration to nanoseconds. undefined means the library's default, Infinity no limit. */
 export function durationNs(option: string, milliseconds: number | undefined): number | bigint | undefined {
   if (milliseconds === undefined) return undefined;
   if (milliseconds === Infinity) return FOREVER_NS;

@@ -1,22 +1,22 @@
-// The waits of one handle, without a thread of its own: each is an attempt that does not wait,
-// repeated when the handle's descriptor becomes readable. An attempt, or any other call with the
-// handle, may cancel the request that the descriptor becomes readable (lapwing_channel_arm). So all
-// attempts of a handle are made together, and then it is armed.
+// The waits of one handle, without extra threads. Each wait is a non-blocking attempt, repeated when
+// the handle's descriptor becomes readable. An attempt, or any other call with the handle, may disarm
+// the descriptor (lapwing_channel_arm). So all attempts of a handle are made together before it is
+// armed.
 import { constants } from './abi.js';
 import { LapwingError } from './error.js';
 import { whenReadable } from './poller.js';
 import type { WaitOptions } from './time.js';
 
-/** The object with which a handle waits. */
+/** The handle's functions that its waits need. */
 export interface Source {
   fd(): number;
-  /** False: something may be there already. */
+  /** Returns false if an attempt may succeed now. */
   arm(bytes: number): boolean;
-  /** A call of the handle is under way in another thread. */
+  /** Returns whether a call with the handle is running in another thread. */
   isBusy(): boolean;
 }
 
-/** Milliseconds until the next attempt, for a wait that the descriptor does not cover. */
+/** Returns the milliseconds until the next attempt, for a wait that the descriptor does not cover. */
 export type Again = () => number;
 
 interface Waiting {
@@ -31,7 +31,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 let turnBegan = performance.now();
 
-/** Lets timers and sockets have their turn where reads succeed without end. */
+/** Lets timers and sockets run if reads succeed all the time. */
 function breath(): Promise<void> | undefined {
   if (performance.now() - turnBegan < LOOP_TURN_MS_MAX) return undefined;
   return new Promise((resolve) =>
@@ -65,7 +65,7 @@ export class Waits {
     return this.#waiting.size;
   }
 
-  /** Returns the result of `attempt`, once it is not undefined. `bytes`: the room waited for. */
+  /** Returns the result of `attempt` once it is not undefined. `bytes` is the room that a producer needs. */
   async wait<T>(
     attempt: () => T | undefined,
     { timeout = Infinity, signal }: WaitOptions = {},
@@ -111,7 +111,7 @@ export class Waits {
     });
   }
 
-  /** The handle was used: what waits tries again, and the handle is armed anew. */
+  /** Call this after the handle was used: all waits try again, and the handle is armed again. */
   disturb(): void {
     if (this.#isScheduled || this.#waiting.size === 0) return;
     this.#isScheduled = true;
@@ -121,13 +121,13 @@ export class Waits {
     });
   }
 
-  /** Ends the waits under way, or else the next one. */
+  /** Ends the current waits, or the next wait if there are none. */
   interrupt(): void {
     if (this.#waiting.size === 0) this.#isInterrupted = true;
     this.end(interrupted());
   }
 
-  /** True once after an interrupt() that ended no wait. */
+  /** Returns true once after an interrupt() that did not end a wait. */
   takeInterrupt(): boolean {
     const was = this.#isInterrupted;
     this.#isInterrupted = false;
@@ -154,7 +154,7 @@ export class Waits {
   }
 
   #attempt(): void {
-    if (this.#source.isBusy()) return; // its end disturbs
+    if (this.#source.isBusy()) return; // disturb() is called when that call ends
     for (const waiting of [...this.#waiting]) {
       if (!this.#waiting.has(waiting)) continue;
       try {

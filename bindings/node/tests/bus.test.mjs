@@ -12,7 +12,7 @@ const code = (expected) => (error) => {
   return true;
 };
 
-/** A subscriber that has caught up with a bus. */
+/** Opens a subscriber and reads until it has caught up. */
 async function caughtUp(test, directory, options = {}) {
   const subscriber = Subscriber.open({ directory, ...options });
   test.after(() => subscriber.destroy());
@@ -110,7 +110,7 @@ test('A record is read alone, after the events before it', async (t) => {
   subscriber.destroy();
 });
 
-/** One session of records whose second field has that name. */
+/** Publishes one session of records whose second field is named `second`. */
 async function publishPairs(directory, second) {
   const fields = ['first', second].map((name, index) => ({ name, type: 'uint64', offset: 8 * index }));
   const schema = JSON.stringify({ name: 'desk.pair', version: 1, record_bytes: 16, fields });
@@ -131,7 +131,7 @@ test('A bus that was replaced has its own schema', async (t) => {
   rmSync(directory, { recursive: true });
   await publishPairs(directory, 'renamed');
   const second = () => subscriber.schema.fields[1].name;
-  assert.equal(second(), 'old'); // of what was delivered, not of what is on disk
+  assert.equal(second(), 'old'); // the schema of delivered records, not that on disk
   while ((await subscriber.read(batch, wait)).type !== 'reset') assert.equal(second(), 'old');
   assert.equal(second(), 'renamed');
   await readUntil('records', subscriber, batch);
@@ -231,7 +231,7 @@ test('An abort that comes too late does not end the next wait', async (t) => {
     const controller = new AbortController();
     const read = subscriber.read(batch, { signal: controller.signal });
     publisher.tryPublish(records(n, 1));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // the read ends in its thread meanwhile
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // lets the read end in its thread
     controller.abort();
     try {
       await read;
@@ -317,7 +317,7 @@ for (const [how, wait, exit, said] of [
 }
 
 test('A process ends while threads of the library run', async (t) => {
-  // Without the library's pin a third of these end with SIGSEGV.
+  // If the library were not pinned, a third of these would end with SIGSEGV.
   for (let round = 0; round < 10; ++round) {
     const child = start('ending.mjs', join(folder(t), 'bus'));
     assert.equal(await ended(child), 0, child.err);

@@ -1,4 +1,4 @@
-// What the tests share: folders of their own, publishers, and child processes.
+// Helpers for the tests: temporary folders, publishers, and child processes.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { Publisher, Schema } from 'lapwing';
 
 export const ROW_BYTES = 16;
-export const HANG_MS = 30_000; // ends a hang; no test asserts how long something takes
+export const HANG_MS = 30_000; // only ends a hang; no test checks durations
 
 const REMOVALS_MAX = 500;
 
-/** A folder that goes with the test; what is left of a publisher may still write in it for a moment. */
+/** Creates a folder that is removed after the test. A publisher's threads may still write to it briefly. */
 export function folder(test) {
   const path = mkdtempSync(join(tmpdir(), 'lw-node-'));
   test.after(async () => {
@@ -28,19 +28,19 @@ export function folder(test) {
   return path;
 }
 
-/** A publisher of a bus with a small ring, destroyed after the test. */
+/** Opens a publisher of a bus with a small ring. It is destroyed after the test. */
 export async function publisherOf(test, directory, options = {}) {
   const publisher = await Publisher.open({ directory, recordBytes: ROW_BYTES, capacity: 4096, ...options });
   test.after(() => publisher.destroy());
   return publisher;
 }
 
-/** `count` records, end to end: their number from `from` on, twice, as uint64. */
+/** Returns `count` contiguous records. Each contains its number twice, as uint64, counted from `from`. */
 export function records(from, count) {
   return new Uint8Array(BigUint64Array.from({ length: 2 * count }, (_, i) => BigInt(from + (i >> 1))).buffer);
 }
 
-/** Reads into `batch` up to the first item of that type, and returns it. */
+/** Reads into `batch` until an item of that type arrives, and returns it. */
 export async function readUntil(type, subscriber, batch) {
   for (;;) {
     const item = await subscriber.read(batch, { timeout: HANG_MS });
@@ -48,14 +48,14 @@ export async function readUntil(type, subscriber, batch) {
   }
 }
 
-/** DBN metadata (version 2) of a feed whose symbols stand for instruments: [[symbol, id, start date, end date], …]. */
+/** Makes DBN metadata (version 2) of a feed with the mappings [[symbol, id, start date, end date], …]. */
 export function metadataOf(mappings) {
   const SYMBOL_BYTES = 71;
   const u32 = (value) => Buffer.from(Uint32Array.of(value).buffer);
   const text = (words, bytes) => Buffer.concat([Buffer.from(words)], bytes);
   const body = Buffer.concat([
     text('TEST.FEED', 16), Buffer.from([0xff, 0xff]), // a mix of schemas
-    Buffer.alloc(24), Buffer.from([1, 0, 0]), // no times, no limit; raw symbols stand for instruments
+    Buffer.alloc(24), Buffer.from([1, 0, 0]), // no times, no limit; raw symbols map to instruments
     Buffer.from([SYMBOL_BYTES, 0]), Buffer.alloc(53), u32(0), u32(0), u32(0), u32(0),
     u32(mappings.length),
     ...mappings.flatMap(([symbol, id, start, end]) =>
@@ -65,9 +65,9 @@ export function metadataOf(mappings) {
 }
 
 const TICK = 250_000_000n;
-const LAST = 0x80; // of an event of the venue
+const LAST = 0x80; // last record of an event of the venue
 
-/** Orders of dbn.mbo that stand in one book: bids below 100, asks above, ids from 1. */
+/** Makes dbn.mbo orders of one book: bids below 100, asks above, ids from 1. */
 export function orders(sides) {
   const mbo = Schema.named('dbn.mbo');
   return Buffer.concat(sides.map(([side, ticks, size], index) => mbo.encode({
@@ -77,7 +77,7 @@ export function orders(sides) {
   })));
 }
 
-/** Starts a script beside this folder with Node.js. */
+/** Runs a script in Node.js. Its path is relative to this folder. */
 export function start(script, ...words) {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, [path, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -89,7 +89,7 @@ export function start(script, ...words) {
   return child;
 }
 
-/** Its exit code; what hangs is killed. */
+/** Waits for the child and returns its exit code. Kills it if it hangs. */
 export async function ended(child) {
   const timer = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
   const [code, signal] = await child.end;
@@ -97,7 +97,7 @@ export async function ended(child) {
   return code ?? signal;
 }
 
-/** Ends as soon as the child has printed the words. */
+/** Waits until the child has printed the words. */
 export async function printed(child, words) {
   while (!child.out.includes(words)) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${child.err}`);

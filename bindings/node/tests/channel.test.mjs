@@ -9,7 +9,7 @@ const text = (words) => Buffer.from(words);
 const message = (type, words) => ({ type, payload: text(words) });
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Two ends of a channel: the one that connects has the role, and the other one serves it. */
+/** Returns the ends of a channel, [connected, accepted]. The accepting end has the role `role`. */
 async function pair(t, Connecting, role, options = {}) {
   const path = join(folder(t), 'c.sock');
   const listener = Listener.open(path);
@@ -203,7 +203,7 @@ test('Calls are started, finished and cancelled by hand', async (t) => {
   await client.cancel(three);
   await assert.rejects(client.finish(three), { code: 'misuse' });
   await assert.rejects(client.cancel(three), { code: 'misuse' });
-  await assert.rejects(client.finish(two, { timeout: 5 }), { code: 'invalid-argument' }); // it is the call's own
+  await assert.rejects(client.finish(two, { timeout: 5 }), { code: 'invalid-argument' }); // start() sets the timeout
 });
 
 test('A closed channel has no descriptor, and a destroyed one refuses to be asked', async (t) => {

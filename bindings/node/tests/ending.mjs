@@ -1,4 +1,4 @@
-// A process that ends while threads of the library run: a subscriber's that waited, and a publisher's.
+// A process that ends while threads of the library run: those of a waiting subscriber and of a publisher.
 import { Publisher, Subscriber } from 'lapwing';
 
 const directory = process.argv[2];

@@ -1,4 +1,4 @@
-// Items: one `type` for rows and events, and for each type of event its own members.
+// Items: rows and events have a `type`, and each type of event has its own members.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';

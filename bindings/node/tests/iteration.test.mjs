@@ -16,7 +16,7 @@ async function pair(t, role, Other) {
   return both;
 }
 
-/** An iteration over the numbers that `send` sends; `waits` are its options. */
+/** Each function opens an iteration over the numbers that `send` sends. `waits` are its options. */
 const SOURCES = {
   'a subscriber': async (t, waits) => {
     const directory = join(folder(t), 'bus');
@@ -30,7 +30,7 @@ const SOURCES = {
       send: async (n) => publisher.tryPublish(records(n, 1)),
       number: (item) => Number(item.first),
       close: () => publisher.close(),
-      rest: 1, // the event
+      rest: 1, // the event closed
     };
   },
   'a consumer': async (t, waits) => {
@@ -70,7 +70,7 @@ for (const [name, open] of Object.entries(SOURCES)) {
       await assert.rejects(source.iteration.next(), { code: 'timed-out' });
       await source.send(n);
       let result;
-      while (result === undefined) { // a loaded machine may need more than one timeout
+      while (result === undefined) { // on a loaded machine, the item may take more than one timeout
         result = await source.iteration.next().catch((error) => assert.equal(error.code, 'timed-out'));
       }
       assert.equal(source.number(result.value), n);
@@ -133,7 +133,7 @@ test('Two buses and a timer take turns in one thread', async (t) => {
     for (const [index, publisher] of publishers.entries()) {
       publisher.tryPublish(records(n, 1));
       expected.push(`${'ab'[index]}${n}`);
-      while (seen.length < expected.length) await new Promise(setImmediate); // neither bus holds up the other one
+      while (seen.length < expected.length) await new Promise(setImmediate); // neither bus blocks the other
     }
   }
   assert.deepEqual(seen, expected);
@@ -155,7 +155,7 @@ test('An abort ends the wait for an item, and a later iteration has it', async (
   setImmediate(() => controller.abort());
   await assert.rejects(next, { name: 'AbortError' });
   publisher.tryPublish(records(1, 1));
-  await assert.rejects(items.next(), { name: 'AbortError' }); // it is aborted for good, and not done
+  await assert.rejects(items.next(), { name: 'AbortError' }); // stays aborted, but has not ended
   assert.equal((await subscriber[Symbol.asyncIterator]().next()).value.first, 1n);
 });
 
@@ -180,7 +180,7 @@ test('A busy readOne() that was aborted too late keeps its record', async (t) =>
     const controller = new AbortController();
     const reading = subscriber.readOne(record, { signal: controller.signal });
     publisher.tryPublish(records(n, 1));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // it ends in its thread meanwhile
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // lets the read end in its thread
     controller.abort();
     let sequence;
     try {

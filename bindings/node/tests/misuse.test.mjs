@@ -9,7 +9,7 @@ const wait = { timeout: HANG_MS };
 const COLLECTIONS = 10;
 const SEGMENT_BYTES = 65536;
 
-/** Collects garbage a few times, and runs what was waiting for that. */
+/** Collects garbage a few times and lets finalizers run. */
 async function collect() {
   for (let round = 0; round < COLLECTIONS; ++round) {
     globalThis.gc();
@@ -23,11 +23,11 @@ async function collectUntil(isOver) {
   }
 }
 
-/** A history with a finished segment, which can be mapped. */
+/** Opens a history with a finished segment, which can be mapped. */
 async function finishedHistory(t) {
   const directory = join(folder(t), 'bus');
   const publisher = await publisherOf(t, directory, { segmentBytes: SEGMENT_BYTES });
-  await publisher.publish(records(1, 5000)); // more than a segment has
+  await publisher.publish(records(1, 5000)); // more than fit into a segment
   await publisher.close();
   return [await History.open(directory), directory];
 }
@@ -171,7 +171,7 @@ test('A batch that another thread fills is refused elsewhere', async (t) => {
 test('Records may be overwritten as soon as publish() returns its promise', async (t) => {
   const directory = join(folder(t), 'bus');
   const publisher = await publisherOf(t, directory, { capacity: 2048 });
-  const count = 200_000; // many rings
+  const count = 200_000; // many times the ring's capacity
   const memory = records(1, count);
   const published = publisher.publish(memory, wait);
   memory.fill(0);

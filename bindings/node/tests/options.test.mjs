@@ -1,5 +1,5 @@
-// Each option of each call: an unknown name, a wrong word and a wrong type are errors that name what is valid. The
-// names are read from the types, so a new option is tried too.
+// For each option of each call, an unknown name, a wrong word and a wrong type are errors that list the valid values.
+// The names are read from the types, so a new option is tested automatically.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const WRONG = {
   AbortSignal: ['signal', {}, null, 5],
 };
 
-/** The options of an interface: [name, type]. */
+/** Returns the options of an interface as [name, type]. */
 function optionsOf(name) {
   const sources = readdirSync(SOURCE).map((file) => readFileSync(join(SOURCE, file), 'utf8'));
   const found = sources.map((text) => text.match(new RegExp(`export interface ${name}\\b[^{]*\\{\\n(.*?)\\n\\}`, 's'))).find(Boolean);

@@ -134,7 +134,7 @@ test('Books refuse a batch twice, and keep what they have', async (t) => {
 
 test('The journal is read and mapped by sequence, also without a publisher', async (t) => {
   const directory = join(folder(t), 'bus');
-  const rows = 100_000; // more than a segment has
+  const rows = 100_000; // more than fit into a segment
   const publisher = await publisherOf(t, directory, { segmentBytes: 1 << 20, capacity: 1 << 17 });
   for (let from = 1; from <= rows; from += 10_000) await publisher.publish(records(from, 10_000));
   await publisher.close();
@@ -148,7 +148,7 @@ test('The journal is read and mapped by sequence, also without a publisher', asy
   await assert.rejects(history.read(BigInt(rows + 1), batch), { code: 'would-block' });
 
   const view = history.map(2n, BigInt(rows));
-  history.destroy(); // the view outlives it
+  history.destroy(); // the view stays valid
   assert.ok(view.count > 0 && view.count < rows);
   assert.equal(view.first, 2n);
   assert.deepEqual(view.copyRows(), records(2, view.count));
@@ -184,5 +184,5 @@ test('A record that would not be what it says is refused by the name of its fiel
   assert.throws(() => schema.encode({ ...signal, prize: 1n }), /has no field 'prize'. Its fields are: ts, instrument/);
   const { price, delta, ...rest } = signal;
   assert.throws(() => schema.encode(rest), /has no delta, price, which desk.signal needs/);
-  assert.equal(schema.encode({ ...signal, pad: new Uint8Array(5) }).length, 48); // a spare field may be there, or not
+  assert.equal(schema.encode({ ...signal, pad: new Uint8Array(5) }).length, 48); // spare fields are optional
 });

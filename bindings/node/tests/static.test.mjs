@@ -1,5 +1,5 @@
-// The examples, the programs of README.md and types.mts, as a user's compiler takes them: tsc --strict, with checkJs. The
-// programs of README.md and the example in TypeScript are run as it wrote them; examples.test.mjs runs the others.
+// Compiles the examples, the programs in README.md and types.mts with tsc --strict and checkJs. Then runs the compiled
+// programs of README.md and the TypeScript example; examples.test.mjs runs the other examples.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { folder, metadataOf, publisherOf } from './buses.mjs';
 
 const MAIN_LOOP_LINES_MAX = 15;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PROGRAMS = join(ROOT, 'programs'); // those of README.md
+const PROGRAMS = join(ROOT, 'programs'); // extracted from README.md
 const COMPILED = join(ROOT, 'compiled');
 const TSC = join(ROOT, 'node_modules/.bin/tsc');
 const OPTIONS = [
@@ -43,7 +43,7 @@ test('The main loop of README.md has at most 15 lines, and a branch each for the
   assert.deepEqual(programs[0].match(/\bcase '.*?'|\bdefault\b/g), ["case 'records'", "case 'closed'", 'default']);
 });
 
-/** Publishes quotes to a bus, as the example does. */
+/** Publishes quotes to a bus with the example publish.mjs. */
 const publish = (here, name, count) =>
   execFileSync(process.execPath, [join(ROOT, 'examples/publish.mjs'), join(here, name), String(count)]);
 

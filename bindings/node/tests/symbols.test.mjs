@@ -1,4 +1,4 @@
-// Which instrument a symbol stands for, by date.
+// Maps symbols to instruments by date.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -8,7 +8,7 @@ import { folder, metadataOf, publisherOf } from './buses.mjs';
 const NS_PER_MS = 1_000_000n;
 const utcNs = (day) => BigInt(Date.parse(`${day}T12:00:00Z`)) * NS_PER_MS;
 
-/** The symbols of a bus whose feed has these mappings; no metadata if there are none. */
+/** Opens the symbols of a bus whose feed has these mappings, or has no metadata if `mappings` is undefined. */
 async function symbolsOf(t, mappings) {
   const directory = join(folder(t), 'bus');
   await publisherOf(t, directory, mappings ? { metadata: metadataOf(mappings) } : {});
@@ -23,7 +23,7 @@ test('A symbol stands for an instrument by date, and an instrument has a symbol 
   ]);
   assert.equal(symbols.find('ES.c.0', utcNs('2024-02-29')), 7);
   assert.equal(symbols.find('ES.c.0', utcNs('2024-03-01')), 8); // an end date is exclusive
-  assert.equal(symbols.find('ES.c.0', utcNs('2030-01-01')), 8); // outside all dates the last one counts
+  assert.equal(symbols.find('ES.c.0', utcNs('2030-01-01')), 8); // outside all dates, the last mapping is used
   assert.equal(symbols.find('ES', utcNs('2024-02-29')), undefined);
   assert.deepEqual(symbols.name(7, utcNs('2024-02-29')), {
     symbol: 'ES.c.0', instrumentId: 7, startDate: 20240101, endDate: 20240301,

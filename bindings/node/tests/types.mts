@@ -1,4 +1,4 @@
-// What TypeScript knows of the package. Only compiled: a line below @ts-expect-error that compiles is an error.
+// Tests the package's types. Compiled but not run: a line below @ts-expect-error must not compile.
 import {
   isLapwingError, Subscriber, type Cause, type ErrorCode, type Event, type EventType, type Item, type Schema,
 } from 'lapwing';

@@ -1,5 +1,5 @@
-// A process that waits without end, and exits meanwhile (`exit`), is left with nothing to wait for (`abort`), or
-// goes on (`stay`).
+// A process that waits forever, and then exits (`exit`), aborts the wait and ends (`abort`), or keeps waiting
+// (`stay`).
 import { Batch, Subscriber } from 'lapwing';
 
 const [directory, how, wait = 'backoff'] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-"""Steps about buses: the library, publishers, subscribers, cursors, history, books."""
+"""Steps for buses: the library, publishers, subscribers, cursors, history, books."""
 
 from __future__ import annotations
 

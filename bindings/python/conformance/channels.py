@@ -1,4 +1,4 @@
-"""Steps about channels and their listeners."""
+"""Steps for channels and their listeners."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from steps import Answers, Step, bit, ok, opened, result, step
 
 ROLES = {"producer": lapwing.Producer, "consumer": lapwing.Consumer, "duplex": lapwing.Duplex}
 
-# The library's numbers of calls, by the driver's own, which count from 1.
+# The library's call numbers. The driver numbers calls from 1: its call n is calls[n - 1].
 calls: list[int] = []
 
 
 def number_of(call: int) -> int:
-    """The driver's number of a call of the library's; 0: of none."""
+    """The driver's number for the library's `call`, or 0 if `call` is 0."""
     return calls.index(call) + 1 if call else 0
 
 
 def call_of(number: int) -> int:
-    """The library's; one that it does not have, where the driver has none."""
+    """The library's number for the driver's call `number`, or an unused number if it is unknown."""
     return calls[number - 1] if number <= len(calls) else 2**64 - 1
 
 
 def side(step: Step, *roles: type[lapwing.channel.Channel]) -> Any:
-    """The channel of the step. What it cannot do in Python, it has no method for."""
+    """The step's channel. Raises Misuse if its role is not in `roles`: it lacks the method then."""
     channel = step.used()
     if not isinstance(channel, roles):
         raise lapwing.Misuse("a channel of this role cannot do that")

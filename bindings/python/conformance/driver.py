@@ -1,6 +1,6 @@
-"""The conformance driver of the Python package: steps in, answers out.
+"""The conformance driver of the Python package. It reads steps and writes answers.
 
-tests/conformance/bindings/README.md of the source tree is its contract.
+tests/conformance/bindings/README.md in the source tree specifies them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from steps import OPERATIONS, Answers, Step, result
 
 
 class Running:
-    """A step that another thread takes: `begin NAME STEP…`, `end NAME`."""
+    """A step that runs in another thread: `begin NAME STEP…`, `end NAME`."""
 
     def __init__(self, line: str) -> None:
         self._answers: Answers = []
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # The operations add themselves.
+    # These modules register their operations.
     import buses  # noqa: F401
     import channels  # noqa: F401
     import misuse  # noqa: F401

@@ -1,4 +1,4 @@
-"""Steps of what a program must not do, as a program in Python does it."""
+"""Steps that misuse the package in the ways a Python program could."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Call = Callable[[], Any]
 
 
 def name_of(call: Call) -> str:
-    """The name of the error that it raises: of Lapwing's, or Python's own; "ok": none."""
+    """The name of the error that `call` raises, Lapwing's or Python's, or "ok"."""
     try:
         call()
     except lapwing.Error as error:
@@ -36,7 +36,7 @@ def name_of(call: Call) -> str:
 
 
 def names_of(calls: Iterable[Call]) -> str:
-    """The different ones."""
+    """The distinct results of the calls, sorted."""
     return ",".join(sorted({name_of(call) for call in calls}))
 
 
@@ -48,7 +48,7 @@ def own_publisher(directory: str = "own") -> lapwing.Publisher:
 
 
 class OneOfEach(contextlib.ExitStack):
-    """They are closed when its `with` ends."""
+    """One open object of each kind. All are closed at the end of the `with` block."""
 
     def __init__(self, directory: str) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class OneOfEach(contextlib.ExitStack):
         yield from (self.books, self.listener, self.producer, self.consumer)
 
     def calls(self) -> list[Call]:
-        """One of each."""
+        """One call to each object."""
         nowhere = lapwing.Position(bytes(40))
         return [
             self.publisher.inspect,
@@ -105,7 +105,7 @@ def _(step: Step) -> Answers:
             pass
 
         def wait() -> str:
-            # The other thread may be inside of a call just when this one begins.
+            # The other thread may be inside a call when this one starts.
             while (name := name_of(subscriber.read)) == "misuse":
                 pass
             return name
@@ -119,7 +119,7 @@ def _(step: Step) -> Answers:
 
 
 def in_child(each: OneOfEach, said: int) -> NoReturn:
-    """Never comes back: what stands behind the fork is the parent's."""
+    """Never returns: the code after the fork is only for the parent."""
     try:
         os.write(said, names_of(each.calls()).encode())
         for one in each:
@@ -144,7 +144,7 @@ def said_by_child(each: OneOfEach) -> str:
 @step("misuse.forked")
 def _(step: Step) -> Answers:
     with OneOfEach(step.text("directory")) as each:
-        each.subscriber.read(timeout=SECONDS)  # the bus is attached
+        each.subscriber.read(timeout=SECONDS)  # attaches to the bus
         child = said_by_child(each)
         each.publisher.publish(rows(1, 1, RECORD_BYTES))
         each.subscriber.read(timeout=SECONDS)
@@ -166,7 +166,7 @@ def wait_without_end(step: Step) -> None:
 
 @step("misuse.wait")
 def _(step: Step) -> Answers:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell has it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in case the shell ignores SIGINT
     wait_without_end(step)
     return ok()
 
@@ -178,7 +178,7 @@ def _(step: Step) -> Answers:
     sys.exit(7)
 
 
-# The publisher that misuse.drop forgets; no step has a name for it.
+# The publisher that misuse.drop releases. No step has named it.
 to_drop: list[lapwing.Publisher] = []
 
 

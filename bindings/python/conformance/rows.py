@@ -1,4 +1,4 @@
-"""The bytes of rows and messages, their digests, and the lines about what was read."""
+"""The bytes of rows and messages, their digests, and the answer lines for items."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MASK = 2**64 - 1
 
 
 def row(number: int, size: int) -> bytes:
-    """Of record `number`; a message is cut at its size."""
+    """The bytes of record `number`, or its first `size` bytes for a short message."""
     head = number.to_bytes(8, "little")
     return (head + bytes((number + index) % 256 for index in range(8, size)))[:size]
 
@@ -24,7 +24,7 @@ def rows(first: int, count: int, size: int) -> np.ndarray:
 
 
 class Digest:
-    """FNV-1a of 64 bits."""
+    """64-bit FNV-1a."""
 
     def __init__(self) -> None:
         self._value = _OFFSET
@@ -45,7 +45,7 @@ def digest(data: bytes) -> Digest:
 
 
 class Run:
-    """Rows between two events: one line, however the batches are cut."""
+    """The rows between two events, answered in one line regardless of batch boundaries."""
 
     def __init__(self, is_conflated: bool) -> None:
         self._is_conflated = is_conflated
@@ -57,7 +57,7 @@ class Run:
         self._digest = Digest()
 
     def add(self, item: lapwing.Records | lapwing.State) -> Answers:
-        """Also ends the run before it, where the rows are of another kind or size."""
+        """Adds the rows. If their kind or size differs, returns the line of the ended run."""
         kind = "records" if isinstance(item, lapwing.Records) else "state"
         ended = []
         if self._count and (kind, item.rows.itemsize) != (self._kind, self._row_bytes):

@@ -1,4 +1,4 @@
-"""What a step is, what an answer is, and what the steps have named."""
+"""Steps, answers, and the objects that steps have named."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Step:
         return self.text(key).split(",") if self.text(key) else []
 
     def given(self, *keys: str, **times: str) -> dict[str, Any]:
-        """The options among them that the step has: numbers, and seconds by a key in ms."""
+        """The given options that the step contains: numbers, and seconds from keys in ms."""
         options: dict[str, Any] = {key: self.number(key) for key in keys if key in self}
         seconds = {name: self.number(key) / 1000 for name, key in times.items() if key in self}
         return options | seconds
@@ -55,7 +55,7 @@ class Step:
         return self.number("timeout_ms") / 1000
 
     def used(self, key: str = "on") -> Any:
-        """What a step has made under that name. What could not be made is misused."""
+        """The object with the name in `key`. Raises Misuse if no step has created it."""
         name = self.text(key)
         if name not in _NAMES:
             raise lapwing.Misuse(f"no step has made {name!r}")
@@ -91,7 +91,7 @@ def bit(value: bool) -> int:
     return 1 if value else 0
 
 
-# ---- what all kinds of objects have; in Python both may be called again, and do nothing then
+# ---- steps of every kind of object; `opened` checks, since Python ignores a second call
 
 
 def opened(step: Step) -> Any:

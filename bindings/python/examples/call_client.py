@@ -1,4 +1,4 @@
-"""Asks a server for squares: call_server.py has what is spoken.
+"""Requests squares from a server. See call_server.py for the protocol.
 
     call_client.py /tmp/squares.sock 7 12
 """

@@ -1,4 +1,4 @@
-"""Answers calls over a duplex: a number's square. call_client.py asks, in any language.
+"""Answers calls over a duplex with the square of a number. Clients may use any language.
 
     call_server.py /tmp/squares.sock
 
@@ -11,7 +11,7 @@ import sys
 import lapwing
 
 REQUEST, REPLY = 1, 2
-NO_SUCH_CALL = 1  # the codes of errors are the server's to choose
+NO_SUCH_CALL = 1  # each server defines its own error codes
 NUMBER = struct.Struct("<Q")
 
 
@@ -24,7 +24,7 @@ def answer(duplex: lapwing.Duplex, request: lapwing.Request) -> None:
 
 
 def serve(path: str) -> None:
-    """One client, until it closes."""
+    """Serves one client until it closes the channel."""
     with lapwing.Listener(path) as listener, listener.accept(lapwing.Duplex) as duplex:
         for request in duplex:
             if request.call:  # not a one-way message

@@ -1,8 +1,8 @@
-"""Carries out orders, each exactly once: here it writes them to a file. See order_strategy.py.
+"""Executes each order exactly once; this example writes it to a file. See order_strategy.py.
 
     order_gateway.py ./orders.sock ./orders.txt
 
-An order is released after it stands in the file. It ends when a strategy has closed its channel.
+An order is released once it is in the file. The program ends when a strategy closes its channel.
 """
 
 import os
@@ -16,22 +16,22 @@ NEW_ORDER = 1  # the type of its message
 
 
 class OrderFile:
-    """A line for each order. The file is the gateway's memory: what stands in it was carried out."""
+    """A file with one line for each executed order. The gateway has no other state."""
 
     def __init__(self, path: str) -> None:
         self._file = open(path, "ab+")
         self._file.seek(0)
         lines = self._file.read()
-        # A line that a killed run could not finish: its order was not released, so it comes again.
+        # Drop the unfinished line of a killed run. Its order was not released and is sent again.
         whole = lines.rfind(b"\n") + 1
         self._file.truncate(whole)
-        self._last: dict[str, int] = {}  # of each journal
+        self._last: dict[str, int] = {}  # last sequence of each journal
         for line in lines[:whole].decode().splitlines():
             journal, sequence = line.split()[:2]
             self._last[journal] = int(sequence)
 
     def add(self, messages: list[lapwing.Message]) -> None:
-        """Writes those that are new. They stand on the disk when it returns."""
+        """Writes the new orders. They are on disk when it returns."""
         for message in messages:
             if message.type != NEW_ORDER or len(message) != ORDER.size:
                 continue

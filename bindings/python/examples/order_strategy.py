@@ -1,9 +1,10 @@
-"""From a bus to orders, each carried out exactly once over kills: examples/exactly_once, in Python.
+"""Turns records of a bus into orders, each executed exactly once even if a process is killed.
 
     order_strategy.py ./es ./strategy.cursor ./orders.sock
 
-The id of an order is the record that caused it. The cursor is committed when the gateway has released
-every order up to there, so that a killed strategy decides and sends the rest again, with the same ids.
+This is examples/exactly_once in Python. An order's id is the journal and sequence of the record
+that caused it. The cursor is committed after the gateway has released every order up to that
+position. A killed strategy therefore decides and sends the other orders again, with the same ids.
 """
 
 import struct
@@ -18,7 +19,7 @@ PATIENCE = 60.0  # seconds
 
 
 def decide(journal: bytes, records: lapwing.Records) -> list[tuple[bytes, int]]:
-    """An order to buy beside every large bid."""
+    """Returns a buy order for every large bid."""
     rows = records.rows
     large = (rows["action"] == b"A") & (rows["side"] == b"B") & (rows["size"] >= LARGE)
     return [
@@ -28,7 +29,7 @@ def decide(journal: bytes, records: lapwing.Records) -> list[tuple[bytes, int]]:
 
 
 def follow(bus: str, cursor: lapwing.Cursor, gateway: lapwing.Producer) -> None:
-    """Until the bus is closed. Raises PeerGone where the gateway has ended."""
+    """Runs until the bus is closed. Raises PeerGone or Closed if the gateway has ended."""
     with lapwing.Subscriber(
         bus,
         name="strategy",

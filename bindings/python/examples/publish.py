@@ -1,4 +1,4 @@
-"""Publishes quotes that describe themselves, a batch at a time. Any language reads their fields.
+"""Publishes quotes in batches, with their schema. Readers in any language can use the fields.
 
     publish.py ./quotes 1000000
     lapwing tail --bus ./quotes --from oldest

@@ -1,4 +1,4 @@
-"""The best bid and ask of an instrument, from a bus of dbn.mbo, after every event of the venue.
+"""Follows an instrument's best bid and ask on a bus of dbn.mbo, after every event of the venue.
 
     lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
     top_of_book.py ./es 1 60000
@@ -10,7 +10,7 @@ import lapwing
 
 
 def touch(book: lapwing.Book) -> tuple[int, int]:
-    """Prices in units of 1e-9; 0: nobody bids or asks."""
+    """The best prices in units of 1e-9; 0 if that side is empty."""
     return book.bid.price if book.bid else 0, book.ask.price if book.ask else 0
 
 
@@ -18,7 +18,7 @@ def follow(bus: str, key: lapwing.BookKey) -> None:
     last = None
     changes = 0
     books = lapwing.Books()
-    # The state of the newest checkpoint, or everything, and then what follows.
+    # Starts with the newest checkpoint, or with the oldest record if there is none.
     with books, lapwing.Subscriber(
         bus, name="top_of_book", start="snapshot", wait="park", end_at_close=True
     ) as subscriber:
@@ -30,7 +30,7 @@ def follow(bus: str, key: lapwing.BookKey) -> None:
                 book = books.find(key)
             except lapwing.NotFound:
                 continue
-            # Within an event the book is halfway between two states that the venue was ever in.
+            # Within an event, the book is between two states of the venue's book.
             if book.is_stale or not book.is_settled or touch(book) == last:
                 continue
             last = touch(book)

@@ -1,4 +1,4 @@
-// A batch in the caller's memory, as subscribers and histories fill it in, and books take it.
+// A batch in the caller's memory. Subscribers and histories fill it.
 #pragma once
 
 #include <lapwing.h>
@@ -10,7 +10,7 @@
 
 namespace lapwing_python {
 
-// Rows go into `rows`, or where it is None nowhere: events need no memory. The columns may be None.
+// Rows are written to `rows`. It may be None, since events need no memory, and so may the columns.
 class Batch {
  public:
   Batch(nb::handle rows, nb::handle sequences, nb::handle conflated, RowCheck& check)
@@ -29,7 +29,8 @@ class Batch {
     }
   }
 
-  // (kind, count, first, row_bytes, is_sparse, event): LAPWING_BATCH_…; an Event or None.
+  // (kind, count, first, row_bytes, is_sparse, event). `kind` is LAPWING_BATCH_…; `event` is an
+  // Event or None.
   nb::tuple result() const {
     const bool is_event = batch.kind == LAPWING_BATCH_EVENT;
     return nb::make_tuple(batch.kind, batch.count, batch.first, batch.row_bytes,

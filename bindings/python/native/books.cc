@@ -32,7 +32,7 @@ class Books : public Handle {
     take(batch);
   }
 
-  // Records or entries of a state; the columns are None where the batch has none.
+  // Takes records or entries of a state. Columns that the batch does not have are passed as None.
   void take_rows(std::uint32_t kind, nb::handle rows, std::uint64_t first, std::uint32_t row_bytes,
                  nb::handle sequences, nb::handle conflated, bool is_sparse) {
     const Memory memory("rows", rows, Memory::Access::kRead);
@@ -64,7 +64,7 @@ class Books : public Handle {
     return info;
   }
 
-  // How many there are; those that fit are written.
+  // Writes as many as fit, and returns how many there are.
   std::size_t list(nb::handle keys) {
     const Use use(*this);
     const Memory memory("keys", keys, Memory::Access::kWrite);
@@ -99,7 +99,7 @@ class Books : public Handle {
     return count;
   }
 
-  // How many there are; those that fit are written.
+  // Writes as many as fit, and returns how many there are.
   std::size_t orders(std::uint32_t instrument_id, std::uint16_t publisher_id, char side,
                      std::size_t level, nb::handle orders) {
     const Use use(*this);

@@ -1,5 +1,5 @@
-// Memory of the library's that Python may see for a while: while a view of it is alive, it is not
-// given back. The buffer protocol counts the views.
+// Library memory that is lent to Python. It is not given back while a view of it is alive. The
+// buffer protocol counts the views.
 #pragma once
 
 #include <lapwing.h>
@@ -14,13 +14,13 @@ namespace lapwing_python {
 struct Borrowed {
   void* data = nullptr;
   std::size_t bytes = 0;
-  std::uint32_t type = 0;  // of a message
+  std::uint32_t type = 0;  // message type
   bool is_writable = false;
   bool is_ended = false;  // given back
-  int views = 0;          // alive
+  int views = 0;          // live views
 };
 
-// What a Python object holds of it. `owner` keeps the memory mapped.
+// A Python object's reference to it. `owner` keeps the memory mapped.
 struct BorrowedMemory {
   std::shared_ptr<Borrowed> borrowed;
   nb::object owner;
@@ -54,7 +54,7 @@ PyType_Slot kBufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buf
                               {Py_bf_releasebuffer, reinterpret_cast<void*>(&release_buffer<T>)},
                               {0, nullptr}};
 
-// Raises misuse while a view is alive. `what` says of what.
+// Raises misuse with the message `why` while a view is alive.
 inline void check_no_view(const Borrowed& borrowed, const char* why) {
   if (borrowed.views > 0) raise(LAPWING_ERROR_MISUSE, why);
 }

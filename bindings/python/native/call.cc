@@ -18,8 +18,8 @@ namespace lapwing_python {
 
 namespace {
 
-// An exception by its fields alone. Error.__init__ would be Python code under this frame, and a
-// thread that is inside of it when the interpreter ends is unwound: see ~WithoutGil().
+// Creates an exception without calling Error.__init__. That would run Python code under this frame,
+// and a thread inside Python code is unwound when the interpreter ends: see ~WithoutGil().
 nb::object made_without_init(nb::handle type, const nb::tuple& arguments) {
   auto* const made_of = reinterpret_cast<PyTypeObject*>(type.ptr());
   PyObject* const error = made_of->tp_new(made_of, arguments.ptr(), nullptr);
@@ -27,7 +27,7 @@ nb::object made_without_init(nb::handle type, const nb::tuple& arguments) {
   return nb::steal(error);
 }
 
-// Null: this package does not know the number.
+// Returns null if this package does not know the number.
 nb::handle class_of(lapwing_result code) {
   static const nb::handle classes =
       nb::getattr(nb::module_::import_("lapwing.error"), "CLASSES").release();
@@ -63,8 +63,8 @@ WithoutGil::~WithoutGil() {
   try {
     PyEval_RestoreThread(state_);
   } catch (...) {
-    // The interpreter is ending. Before 3.14 it unwinds the stack of a thread that takes the GIL,
-    // and no destructor lets that pass: this thread waits for the end of the process, as in 3.14.
+    // The interpreter is ending. Before 3.14 it unwinds the stack of a thread that takes the GIL.
+    // Destructors must not throw, so this thread waits for the process to end, as 3.14 does.
     for (;;) pause();
   }
 }
@@ -126,9 +126,9 @@ Use::Use(Handle& handle) : handle_(handle) {
 
 // ---- signals --------------------------------------------------------------------------
 //
-// Python's handler in C only notes a signal; the one in Python runs when the interpreter goes on.
-// So this one stands before it, and ends the wait. It stays once it is installed, and passes every
-// signal on. Where a program sets another handler later, the next long wait puts it in front again.
+// Python's C handler only records a signal; the Python handler runs when the interpreter resumes.
+// The handler here is installed in front of it and ends the wait. It stays installed and forwards
+// every signal. If a program sets another handler later, the next long wait reinstalls this one.
 
 namespace {
 
@@ -136,7 +136,7 @@ constexpr int kSignals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
                             SIGALRM, SIGTERM, SIGCHLD, SIGWINCH};
 
 struct sigaction passed_on[NSIG];
-Handle* waited_on = nullptr;  // the main thread writes it, and reads it in its signal handlers
+Handle* waited_on = nullptr;  // used only by the main thread, also in its signal handlers
 
 void on_signal(int number, siginfo_t* info, void* context) {
   const int kept_errno = errno;
@@ -179,7 +179,7 @@ Armed::~Armed() {
 
 bool was_interrupted(Handle& handle) {
   if (PyErr_CheckSignals() != 0) {
-    // Two reasons may have ended the one wait: the other one stands.
+    // interrupt() and a signal may both have ended this wait. Keep the interrupt for the next one.
     if (handle.is_interrupted) handle.interrupt_now();
     raise_python();
   }
@@ -205,15 +205,15 @@ bool has_objects(nb::handle dtype) {
   return nb::getattr(dtype, has_object).ptr() == Py_True;
 }
 
-// An array of Python's objects: their addresses are not bytes to publish, and bytes of records are
-// not addresses.
+// Raises if `memory` is an array of Python objects. Its elements are addresses, which must not be
+// published or overwritten with bytes of records.
 void refuse_objects(nb::handle memory) {
   if (!is_array(memory) || !has_objects(dtype_of(memory))) return;
   raise(LAPWING_ERROR_INVALID_ARGUMENT,
         "the array holds Python objects. Pass one whose dtype is of plain fields");
 }
 
-// Memory that has no fields, as far as that is known at once.
+// Whether a cheap check shows that the memory has no fields.
 bool is_plain(nb::handle memory) {
   if (PyBytes_Check(memory.ptr()) || PyByteArray_Check(memory.ptr())) return true;
   if (!PyMemoryView_Check(memory.ptr())) return false;

@@ -1,7 +1,7 @@
-// How every method calls the library: one thread at a time, errors as lapwing.Error, waits without
-// the GIL that end at a signal.
+// Helpers with which every method calls the library. They allow one thread at a time, raise errors
+// as lapwing.Error, and wait without the GIL until a signal arrives.
 //
-// What stands in a Handle changes only with the GIL held, but for the library's own handle.
+// The members of a Handle, except the library's handle, change only with the GIL held.
 #pragma once
 
 #include <lapwing.h>
@@ -15,21 +15,21 @@ namespace lapwing_python {
 
 namespace nb = nanobind;
 
-// The Python error that is set goes on as nanobind's exception.
+// Throws the pending Python error as nanobind's exception.
 [[noreturn]] void raise_python();
 
-// What the library writes into when a call fails.
+// The library writes the error of a failed call here.
 struct Failure : lapwing_error {
   Failure() : lapwing_error{} { struct_size = sizeof(lapwing_error); }
 };
 
-// A number that a failed call gives besides its error, an attribute of lapwing.Error.
+// A number that a failed call returns with its error. It becomes an attribute of lapwing.Error.
 struct Detail {
   const char* name = nullptr;  // null: none
   std::uint64_t value = 0;
 };
 
-// The class of lapwing.Error for that number, with the library's words or with `why`.
+// Raises the subclass of lapwing.Error for `code`, with the library's message or with `why`.
 [[noreturn]] void raise(lapwing_result code, const lapwing_error& failure, Detail detail = {});
 [[noreturn]] void raise(lapwing_result code, const char* why);
 
@@ -37,16 +37,16 @@ inline void check(lapwing_result code, const lapwing_error& failure, Detail deta
   if (code != LAPWING_OK) raise(code, failure, detail);
 }
 
-// TypeError: the argument `name` is of a wrong type. `wanted` says what to give.
+// Raises TypeError: the argument `name` has the wrong type. `wanted` describes the right one.
 [[noreturn]] void raise_type(const char* name, nb::handle value, const char* wanted);
 
-// The argument `name` as a whole number from 0 to `most`, of an int or what has __index__.
+// Converts the argument `name`, an int or an object with __index__, to a number from 0 to `most`.
 std::uint64_t whole(const char* name, nb::handle value, std::uint64_t most = UINT64_MAX);
 inline std::uint32_t whole32(const char* name, nb::handle value) {
   return static_cast<std::uint32_t>(whole(name, value, UINT32_MAX));
 }
 
-// An object of the library's that can be freed at once, and perhaps be waited on.
+// A library object that can be freed immediately. Some kinds can be waited on.
 class Handle {
  public:
   Handle() = default;
@@ -57,9 +57,9 @@ class Handle {
   virtual bool is_open() const = 0;
   // Frees the library's handle, without the GIL. Only Use and the destructors call it.
   virtual void free_now() = 0;
-  // Ends the wait under way or the next one. Also called in signal handlers.
+  // Ends the current wait or the next one. Also called in signal handlers.
   virtual void interrupt_now() noexcept {}
-  // Raises, where memory of the handle is still in use.
+  // Raises if memory of the handle is still in use.
   virtual void check_unused() {}
   // Adds the library's handle to a wait set. `bytes` is for producers.
   virtual lapwing_result add_to(lapwing_wait_set* set, std::size_t bytes, std::uint64_t* source,
@@ -72,10 +72,10 @@ class Handle {
   void destroy();
 
   bool is_busy = false;
-  bool is_interrupted = false;  // by interrupt(), and no wait has ended by it yet
+  bool is_interrupted = false;  // interrupt() was called and has not ended a wait yet
 };
 
-// A call under way on a handle. Raises misuse where another thread is inside of one.
+// Marks a handle as in use by a call. Raises misuse if another thread is inside a call.
 class Use {
  public:
   explicit Use(Handle& handle);
@@ -87,7 +87,7 @@ class Use {
   Handle& handle_;
 };
 
-// While it lives, a signal that has a handler of Python's ends the main thread's wait on `handle`.
+// While it exists, a signal with a Python handler ends the main thread's wait on `handle`.
 class Armed {
  public:
   explicit Armed(Handle& handle);
@@ -99,7 +99,7 @@ class Armed {
   Handle* before_;
 };
 
-// Without the GIL for its scope.
+// Releases the GIL for its scope.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -111,20 +111,20 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-// Signals reach Python on this thread alone.
+// Python handles signals only on the main thread.
 bool is_main_thread();
 
-// A call that ended with `interrupted`: true, it was interrupt(); false, a signal whose handler
-// has returned. Raises what a handler raised.
+// Called after a call ended with `interrupted`. Returns true if interrupt() ended it, and false if
+// a signal did and its handler has returned. Raises the exception of a handler.
 bool was_interrupted(Handle& handle);
 
-// Whether what is there already is taken with the GIL held: only where that is short.
+// Whether the first attempt, which does not wait, holds the GIL. It may only if it is short.
 enum class Gil { kHeld, kReleased };
 
-// The first wait is this short, so that only longer ones pay for the handlers of signals.
+// Length of the first wait. Only longer waits pay for the signal handlers.
 constexpr std::int64_t kShortWaitNs = 1'000'000;
 
-// What of `timeout_ns` is left since the object was made.
+// The part of `timeout_ns` that is left since construction. A negative timeout stays as it is.
 class Timeout {
  public:
   explicit Timeout(std::int64_t timeout_ns) : timeout_ns_(timeout_ns) {}
@@ -139,8 +139,8 @@ class Timeout {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// call(timeout_ns) without the GIL, up to its result, the timeout or interrupt(). In the main
-// thread a signal ends the call, and it is made again if the signal's handler returns.
+// Runs call(timeout_ns) without the GIL until it returns, times out or is interrupted by
+// interrupt(). In the main thread a signal ends the call; it is repeated if the handler returns.
 template <typename Call>
 lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) {
   const Timeout timeout(timeout_ns);
@@ -148,7 +148,7 @@ lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) 
     lapwing_result result = LAPWING_OK;
     if (is_main_thread()) {
       const Armed armed(handle);
-      if (PyErr_CheckSignals() != 0) raise_python();  // one that came before
+      if (PyErr_CheckSignals() != 0) raise_python();  // a signal that arrived earlier
       const WithoutGil released;
       result = call(left);
     } else {
@@ -161,8 +161,8 @@ lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) 
   }
 }
 
-// The same for a call that can be made several times: first without a wait, which costs the least,
-// then with a short one.
+// The same for a call that can be repeated. It first tries without waiting, which costs the least,
+// then waits for a short time, then calls call_whole().
 template <typename Call>
 lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& call) {
   lapwing_result result = LAPWING_OK;
@@ -196,12 +196,13 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
 // checked last, so the next array of that dtype costs one comparison.
 class RowCheck {
  public:
-  // check(memory) raises an error unless the memory is accepted. None: nothing is checked.
+  // check(memory) raises an error unless the memory is accepted. Without a check, any memory is.
   void set(nb::object check) {
     check_ = check.is_none() ? nb::object() : std::move(check);
     accepted_.reset();
   }
-  // True: the memory is an array of a dtype without Python objects.
+  // Returns true if the memory is an array whose dtype has no Python objects. Otherwise the caller
+  // checks for objects.
   bool accepts(nb::handle memory);
 
  private:
@@ -209,12 +210,12 @@ class RowCheck {
   nb::object accepted_;  // a dtype
 };
 
-// Memory of a Python object, contiguous, for the time of a call.
+// The contiguous memory of a Python object, held during a call.
 class Memory {
  public:
-  // With …OrNone the object may be None, which is no memory.
+  // With …OrNone the object may be None, which means no memory.
   enum class Access { kRead, kWrite, kReadOrNone, kWriteOrNone };
-  // `name` is the argument's. TypeError: it has no memory.
+  // `name` is the name of the argument. Raises TypeError if the object is not a buffer.
   Memory(const char* name, nb::handle object, Access access);
   Memory(const char* name, nb::handle object, Access access, RowCheck& rows);
   Memory(const Memory&) = delete;
@@ -223,9 +224,10 @@ class Memory {
 
   void* data() const { return view_.buf; }
   std::size_t bytes() const { return static_cast<std::size_t>(view_.len); }
-  // Of one element, where the object is a list of elements; 1: it is plain bytes.
+  // Element size of a one-dimensional array; 1 for more dimensions.
   std::size_t item_bytes() const;
-  // As a column of 8-byte numbers; null if the object is None. Raises if it is not a column.
+  // The memory as a column of aligned 8-byte numbers; null if the object is None. Raises if it is
+  // not such a column.
   std::uint64_t* column() const;
   std::size_t column_rows() const { return bytes() / sizeof(std::uint64_t); }
 
@@ -238,7 +240,7 @@ class Memory {
 constexpr const char* kCheckRowsSignature =
     "def check_rows(self, check: collections.abc.Callable[[object], None] | None) -> None";
 
-// The defaults of the library; init is the function of that name.
+// Returns the library's default options. `init` is the library's init function for them.
 template <typename Options>
 Options default_options(void (*init)(Options*, std::uint32_t)) {
   Options options;

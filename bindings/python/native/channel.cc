@@ -9,7 +9,7 @@ namespace lapwing_python {
 
 namespace {
 
-constexpr std::size_t kPeekMessagesMax = 4096;  // the library gives no more at once
+constexpr std::size_t kPeekMessagesMax = 4096;  // the library returns at most this many at once
 
 constexpr const char* kClaimIsViewed =
     "a view of the claimed memory is alive. Release it (memoryview.release, del), then commit or "
@@ -58,7 +58,7 @@ lapwing_channel_options channel_options(const std::string& name, std::uint64_t c
   return options;
 }
 
-// ---- what is borrowed and claimed -----------------------------------------------------
+// ---- borrowed and claimed memory ------------------------------------------------------
 
 void Channel::check_claim() const {
   if (claimed_ != nullptr) check_no_view(*claimed_, kClaimIsViewed);
@@ -136,7 +136,7 @@ void Channel::send(nb::handle payload, nb::handle type, std::int64_t timeout_ns)
   send_all(&message, 1, timeout_ns);
 }
 
-// Of (payload, type) pairs. Returns how many were sent.
+// Sends (payload, type) pairs. Returns how many were sent.
 std::size_t Channel::send_many(const nb::list& messages, std::int64_t timeout_ns) {
   const Use use(*this);
   std::deque<Memory> memories;
@@ -230,7 +230,7 @@ std::uint64_t Channel::start(nb::handle payload, nb::handle type, std::int64_t t
   return call;
 }
 
-// The timeout is the call's own.
+// Waits at most for the call's own timeout.
 nb::tuple Channel::finish(nb::handle started) {
   const Use use(*this);
   const std::uint64_t call = whole("call", started);
@@ -351,7 +351,7 @@ std::unique_ptr<Channel> connect(const std::string& path, std::uint32_t role,
   return std::make_unique<Channel>(channel);
 }
 
-// A message's bytes by DLPack, for any library that reads it.
+// Exports a message's bytes as DLPack, for any library that reads it.
 nb::object dlpack(nb::handle self, const nb::kwargs& options) {
   const nb::object bytes = nb::module_::import_("numpy").attr("frombuffer")(self, "u1");
   return bytes.attr("__dlpack__")(**options);
@@ -364,7 +364,7 @@ nb::class_<T> bind_memory(nb::module_& module, const char* name, const char* doc
       .def_prop_ro("is_open", [](const T& self) { return !self.borrowed->is_ended; })
       .def("__dlpack__", &dlpack, nb::sig("def __dlpack__(self, **options: object) -> object"))
       .def(
-          "__dlpack_device__", [](const T&) { return nb::make_tuple(1, 0); },  // a processor
+          "__dlpack_device__", [](const T&) { return nb::make_tuple(1, 0); },  // the CPU
           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"));
 }
 

@@ -68,7 +68,7 @@ class Channel : public Handle {
 
   lapwing_channel* channel_ = nullptr;
   std::shared_ptr<Borrowed> claimed_;
-  std::deque<std::shared_ptr<Borrowed>> peeked_;  // from the first that is not released on
+  std::deque<std::shared_ptr<Borrowed>> peeked_;  // starts with the oldest unreleased message
   std::vector<lapwing_message> messages_;
 };
 

@@ -1,5 +1,5 @@
-// The functions of lapwing.h, found in a library that is loaded at run time: which one is the
-// program's choice (LAPWING_LIBRARY), so nothing is linked.
+// The functions of lapwing.h, looked up in a library that is loaded at run time. The library is not
+// linked because the program chooses it with LAPWING_LIBRARY.
 #pragma once
 
 #include <lapwing.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// Every function of the header; tests/test_library.py compares.
+// Every function of the header; tests/test_library.py checks this.
 // clang-format off
 #define LAPWING_FUNCTIONS(X) \
   X(version) X(error_name) X(schema_fields) X(log_set) X(log_queue) X(log_read) \
@@ -42,14 +42,14 @@ struct Functions {
 #undef LAPWING_MEMBER
 };
 
-// Null pointers until load() has succeeded, which the package's import does first.
+// Null pointers until load() has succeeded. Importing the package calls it first.
 extern Functions api;
 
 // Loads the library at `path`, a path or a name that the dynamic linker finds, and returns its
-// ABI: major << 16 | minor. ImportError: there is none, or it does not fit.
+// ABI: major << 16 | minor. Raises ImportError if it is missing or incompatible.
 std::uint32_t load(const std::string& path);
 
-// "lapwing_version" …
+// The names of all functions, for example "lapwing_version".
 std::vector<std::string> function_names();
 
 }  // namespace lapwing_python

@@ -12,13 +12,13 @@ namespace lapwing_python {
 
 namespace {
 
-// Rows of a finished segment, mapped. It outlives its history.
+// Mapped rows of a finished segment. A view may outlive its history.
 class View : public BorrowedMemory {
  public:
   explicit View(const lapwing_view& view) : view_(view) {
     borrowed = std::make_shared<Borrowed>();
     borrowed->data = const_cast<void*>(view.rows);
-    if (view.count > 0) {  // what stands between two rows is readable too
+    if (view.count > 0) {  // includes the bytes between rows, which are readable
       borrowed->bytes = (view.count - 1) * view.stride_bytes + view.row_bytes;
     }
   }

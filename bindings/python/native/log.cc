@@ -1,7 +1,7 @@
-// The log: lines in the library's queue, or into a pipe.
+// The log. Lines go to the library's queue or to a pipe.
 //
-// A function of Python's is not called on the library's threads: it would wait for the GIL with the
-// log's lock held, and os.fork() waits for that lock with the GIL held.
+// The library's threads never call a Python function. It would wait for the GIL while the log's
+// lock is held, and os.fork() waits for that lock while it holds the GIL.
 #include <limits.h>
 #include <native/bind.h>
 #include <native/call.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = PIPE_BUF - 1;  // so that lines do not mix
 
-// Into a pipe that does not block: a line for which there is no room is dropped.
+// Writes a line to a non-blocking pipe. A line that does not fit is dropped.
 void write_line(void* user, const char* line) {
   char newline = '\n';
   const iovec parts[] = {
@@ -28,7 +28,7 @@ void write_line(void* user, const char* line) {
       writev(static_cast<int>(reinterpret_cast<std::intptr_t>(user)), parts, 2);
 }
 
-// Lines go into the pipe; they are dropped if `fd` is -1.
+// Sends lines to the pipe `fd`, or drops them if `fd` is -1.
 void set_log(int fd) {
   const WithoutGil released;
   api.log_set(fd < 0 ? nullptr : &write_line, reinterpret_cast<void*>(std::intptr_t{fd}));

@@ -19,7 +19,7 @@ void bind_handle(nb::module_& module) {
 
 void bind(nb::module_& module) {
   module.doc() = "The C interface of Lapwing, as methods. Private: import lapwing.";
-  nb::set_leak_warnings(false);  // what is still in use when a program ends is no leak
+  nb::set_leak_warnings(false);  // an object in use when the program ends is not a leak
   module.def("load", &load, nb::arg("path"));
   module.def("version", [] { return text_of(api.version(nullptr)); });
   module.def(

@@ -10,7 +10,7 @@ namespace lapwing_python {
 
 namespace {
 
-// A batch up to this size is published with the GIL held, as long as nothing has to be waited for.
+// A batch up to this size is published with the GIL held, unless the call has to wait.
 constexpr std::size_t kQuickBytesMax = 64 * 1024;
 
 class Publisher : public Handle {
@@ -61,7 +61,7 @@ class Publisher : public Handle {
       std::uint64_t now = 0;
       const lapwing_result published = api.publisher_publish(
           publisher_, rows + done * row_bytes, count - done, row_bytes, left, &now, &failure);
-      if (now != 0) {  // sequences of a session follow one another
+      if (now != 0) {  // sequences of a session are consecutive
         done += now - last_;
         last = last_ = now;
       }
@@ -105,7 +105,7 @@ class Publisher : public Handle {
   lapwing_publisher* publisher_ = nullptr;
   RowCheck rows_;
   std::size_t record_bytes_ = 0;
-  std::uint64_t last_ = 0;  // published
+  std::uint64_t last_ = 0;  // last published sequence
 };
 
 void open(Publisher* self, const std::string& directory, const std::string& name,

@@ -1,4 +1,4 @@
-// lapwing_schema_fields.
+// Binds lapwing_schema_fields.
 #include <nanobind/stl/string.h>
 #include <native/bind.h>
 #include <native/call.h>

@@ -43,7 +43,7 @@ class Subscriber : public Handle {
     const Use use(*this);
     Batch into(rows, sequences, conflated, rows_);
     Failure failure;
-    // The GIL is released from the first: what a gap needs may have to come from the disk.
+    // Even the first attempt releases the GIL, because filling a gap may read from disk.
     const lapwing_result result = wait(*this, timeout_ns, Gil::kReleased, [&](std::int64_t left) {
       return api.subscriber_read(subscriber_, &into.batch, left, &failure);
     });
@@ -64,7 +64,7 @@ class Subscriber : public Handle {
     return sequence;
   }
 
-  // As of the last session or reset event that was delivered.
+  // The schema as of the last delivered session or reset event.
   nb::tuple schema() {
     const Use use(*this);
     return described([&](SchemaOut& out, lapwing_error& failure) {

@@ -1,4 +1,4 @@
-// Which instrument a symbol stands for, by date.
+// Maps symbols to instruments, and back, by date.
 #include <nanobind/stl/string.h>
 #include <native/bind.h>
 #include <native/call.h>
@@ -37,7 +37,7 @@ class Symbols : public Handle {
     api.symbols_destroy(&freed);
   }
 
-  // None: the symbol is unknown.
+  // Returns None if the symbol is unknown.
   nb::object find(const std::string& symbol, std::uint64_t utc_ns) {
     const Use use(*this);
     Failure failure;
@@ -49,7 +49,7 @@ class Symbols : public Handle {
     return nb::int_(instrument_id);
   }
 
-  // None: the instrument is unknown.
+  // Returns None if the instrument is unknown.
   nb::object name(std::uint32_t instrument_id, std::uint64_t utc_ns) {
     const Use use(*this);
     Failure failure;

@@ -18,7 +18,7 @@ nb::str text_of(const char* text) {
 
 namespace {
 
-// The names that docs/reference/events.md and the tools use, by number.
+// The names used in docs/reference/events.md and by the tools, indexed by number.
 constexpr const char* kEventKinds[] = {nullptr,       "gap",
                                        "lost",        "session",
                                        "reset",       "caught-up",
@@ -32,12 +32,12 @@ constexpr const char* kSettled[] = {nullptr, "fresh", "continued", "recovered", 
 constexpr const char* kJournalStates[] = {"none", "good", "failed", "shed"};
 constexpr const char* kRoles[] = {nullptr, "producer", "consumer", "duplex"};
 
-// The members of an enum of lapwing.words, by number.
+// Finds the members of an enum of lapwing.words by number.
 class Enum {
  public:
   Enum(const char* name, std::span<const char* const> words) : name_(name), words_(words) {}
 
-  // None: the number has no name.
+  // Returns None if no member has this number.
   nb::object of(std::uint32_t number) {
     if (number >= words_.size() || words_[number] == nullptr) return nb::none();
     PyObject*& member = members_[number];
@@ -93,7 +93,7 @@ void read_stored(T& values, nb::handle from, const char* why) {
   std::memcpy(&values, bytes.c_str(), sizeof values);
 }
 
-// A line for people: "gap 501, 501 to 1139 lapped: …".
+// Describes an event in one line, for example "gap 501, 501 to 1139 lapped: …".
 nb::str event_line(const lapwing_event& event) {
   const auto text_of_word = [](Enum& words, std::uint32_t number) {
     return nb::cast<std::string>(nb::str(words.of(number)));
@@ -107,7 +107,7 @@ nb::str event_line(const lapwing_event& event) {
   return text_of(line.c_str());
 }
 
-// A class of read-only attributes, with a repr of all of them, that can be pickled.
+// A Python class with read-only attributes and a repr that shows them all. It can be pickled.
 template <typename T>
 class Fields {
  public:
@@ -132,7 +132,7 @@ class Fields {
         name, [member](const T& self) { return id_of(self.*member); }, "16 bytes; all zero: none");
     return named(name);
   }
-  // `type` is what get() returns, in Python's words.
+  // `type` is the Python type that get() returns.
   template <typename Get>
   Fields& property(const char* name, const char* type, Get get, const char* doc = "") {
     const std::string signature = "def " + std::string(name) + "(self) -> " + type;

@@ -1,4 +1,4 @@
-// The library's plain structs as Python objects that only have attributes.
+// Python classes for the library's plain structs. They only have attributes.
 #pragma once
 
 #include <lapwing.h>
@@ -6,7 +6,7 @@
 
 namespace lapwing_python {
 
-// A fixed field, or any text of the library's: it may have been cut within a letter.
+// Decodes a text of the library. If it was cut inside a UTF-8 character, that is replaced.
 nanobind::str text_of(const char* text);
 
 void bind_values(nanobind::module_& module);

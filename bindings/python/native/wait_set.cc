@@ -1,7 +1,7 @@
-// Several sources in one thread.
+// Waits for several sources in one thread.
 //
-// A wait releases the GIL, and no other thread may free a source meanwhile: each source counts as
-// used then.
+// A wait releases the GIL, and other threads must not free a source meanwhile. Therefore each
+// source is marked as used during the wait.
 #include <native/bind.h>
 #include <native/call.h>
 #include <native/functions.h>
@@ -74,7 +74,7 @@ class WaitSet : public Handle {
     sources_.erase(id);
   }
 
-  // (source, kind, expirations, events): the source's number, LAPWING_SOURCE_….
+  // Returns (source, kind, expirations, events). `source` is its number, `kind` LAPWING_SOURCE_….
   nb::tuple wait_for_one(std::int64_t timeout_ns) {
     const Use use(*this);
     std::erase_if(sources_, [](const auto& source) { return !source.second.handle->is_open(); });
@@ -91,11 +91,11 @@ class WaitSet : public Handle {
  private:
   struct Source {
     Handle* handle;
-    nb::object object;  // keeps the handle
+    nb::object object;  // keeps the handle alive
   };
   using Sources = std::map<std::uint64_t, Source>;
 
-  // Marks all sources as used while it lives. Raises misuse if one is in use.
+  // Marks all sources as used while it exists. Raises misuse if one is in use.
   class AllUsed {
    public:
     explicit AllUsed(Sources& sources) {

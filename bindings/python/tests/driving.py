@@ -1,4 +1,4 @@
-"""The conformance driver, as the runner of the scenarios uses it."""
+"""Runs the conformance driver in the way the scenario runner does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DRIVER = Path(__file__).parents[1] / "conformance" / "driver.py"
 
 
 def start(folder, steps, **environment) -> subprocess.Popen:
-    """A driver that has its steps, and no more to come."""
+    """Starts a driver and writes all its steps."""
     process = subprocess.Popen(
         [sys.executable, DRIVER],
         stdin=subprocess.PIPE,
@@ -28,7 +28,7 @@ def start(folder, steps, **environment) -> subprocess.Popen:
 
 
 def ended(process) -> list[list[str]]:
-    """The answers of each step, a list of lines."""
+    """Waits for the driver and returns the answers of each step, as lists of lines."""
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     answers = output.split("\n.\n")

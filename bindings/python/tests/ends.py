@@ -8,7 +8,7 @@ import lapwing
 
 
 def pair(path, mine, others, **options):
-    """(the end that listens, the end that connects)"""
+    """Returns (the end that listens, the end that connects)."""
     with lapwing.Listener(path) as listener:
         connected = []
         thread = threading.Thread(

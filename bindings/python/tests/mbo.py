@@ -1,4 +1,4 @@
-"""A bus of dbn.mbo that the tests make up."""
+"""A bus of dbn.mbo for the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ START_NS = 1_704_205_800 * PRICE
 
 
 def records(*orders: tuple[bytes, bytes, int, int, int]) -> np.ndarray:
-    """Of (action, side, price, size, order id)."""
+    """Makes records from (action, side, price, size, order id)."""
     rows = np.zeros(len(orders), lapwing.Schema.shipped("dbn.mbo").dtype)
     rows["length"] = rows.itemsize // 4
     rows["rtype"] = 160

@@ -1,4 +1,4 @@
-"""Records that the tests publish: quotes, described."""
+"""The records that the tests publish: quotes with a schema."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def publisher(directory, **options) -> lapwing.Publisher:
 
 
 def follower(directory, **options) -> lapwing.Subscriber:
-    """Reads everything, and ends at the close."""
+    """Returns a subscriber that reads everything and ends when the bus is closed."""
     options = {"start": "oldest", "end_at_close": True} | options
     return lapwing.Subscriber(directory, **options)
 
 
 def python(program: str, *arguments: str) -> subprocess.Popen:
-    """Another process, with the tests' modules."""
+    """Starts a Python process that can import the tests' modules."""
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,

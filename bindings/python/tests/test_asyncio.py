@@ -1,4 +1,4 @@
-"""async for, by the event loop's readers."""
+"""`async for` with the event loop's readers."""
 
 import asyncio
 import os
@@ -67,13 +67,13 @@ def test_a_duplex_serves_beside_other_tasks(duplexes):
     assert asyncio.run(asyncio.wait_for(both(), 30)) == [b"aa", b"bb"]
 
 
-# ---- waits that are cancelled
+# ---- cancelled waits
 
 NEVER = 30  # seconds: ends a hang
 
 
 async def cancelled_while_waiting(awaitable):
-    """Cancels a task that has begun to wait."""
+    """Starts a task and cancels it while it waits."""
     task = asyncio.ensure_future(awaitable)
     for _ in range(3):
         await asyncio.sleep(0)
@@ -104,7 +104,7 @@ def test_a_cancelled_wait_does_not_end_the_iteration(tmp_path):
 
 
 def test_a_cancellation_that_comes_with_the_item_loses_nothing(tmp_path):
-    """The descriptor is readable, and the task is cancelled before it runs again."""
+    """The task is cancelled after its descriptor became readable and before it runs again."""
 
     async def main():
         with publisher(tmp_path / "bus") as opened, follower(tmp_path / "bus") as subscriber:
@@ -240,7 +240,7 @@ def test_a_cancelled_wait_of_a_duplex_loses_no_request(duplexes):
     asyncio.run(main())
 
 
-# ---- the same without asyncio: a timeout looked like a close
+# ---- the same without asyncio, where a timeout once looked like a close
 
 
 def test_an_iteration_continues_after_a_timeout_and_an_interrupt(bus, tmp_path, ends, duplexes):

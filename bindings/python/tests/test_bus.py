@@ -1,4 +1,4 @@
-"""Publishing and subscribing: what arrives, in which form, in which order."""
+"""Publishing and subscribing: contents, form and order of the delivered items."""
 
 import json
 import os
@@ -129,7 +129,7 @@ def test_read_one_copies_one_record_and_lets_no_event_pass(bus):
 
 
 def pairs_of(field, directory):
-    """One session of records whose second field has that name."""
+    """Publishes one session of records whose second field is named `field`."""
     dtype = np.dtype([("first", "<u8"), (field, "<u8")])
     schema = lapwing.Schema.describe("desk.pair", dtype)
     with lapwing.Publisher(directory, schema=schema) as opened:
@@ -137,7 +137,7 @@ def pairs_of(field, directory):
 
 
 class ReplacedAfterRead:
-    """A subscriber's handle. The bus is replaced just after the first read has returned."""
+    """A subscriber's handle that replaces the bus just after the first read has returned."""
 
     def __init__(self, handle, replace):
         self._handle = handle
@@ -332,7 +332,7 @@ def test_the_log_is_read_from_a_queue_or_goes_to_a_function(tmp_path):
 
 
 def test_the_next_publisher_starts_at_once_after_a_kill(tmp_path):
-    """The kernel may keep the lock of a killed process for a moment: the default waits for it."""
+    """The kernel may hold a killed process's lock for a moment. The default timeout covers that."""
 
     def child():
         failed = 1

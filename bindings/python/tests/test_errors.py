@@ -1,4 +1,4 @@
-"""A class for each error number; and words for people, not of the layer below."""
+"""A class for each error number, and error messages without names of the native layer."""
 
 import copy
 import errno
@@ -21,7 +21,7 @@ HEADER = (Path(__file__).parents[3] / "include" / "lapwing.h").read_text()
 
 
 def words_of(enumerator):
-    """The words of an enum of the header, as its members are named."""
+    """The members of an enum of the header, as words."""
     return {
         found.lower().replace("_", "-")
         for found in re.findall(rf"\bLAPWING_{enumerator}_(\w+) = [0-9]+", HEADER)
@@ -196,7 +196,7 @@ def objects(tmp_path):
     yield lapwing.Records(quotes(1, 2), 1, SCHEMA)
 
 
-GOOD = {  # arguments of the right types, for those that are not under test
+GOOD = {  # arguments of the right types, for the parameters that are not under test
     "records": quotes(1, 1), "memory": np.zeros(4, "V24"), "record": bytearray(24), "rows": 1,
     "payload": b"", "messages": [], "bytes": 8, "type": 0, "max": 1, "count": 0, "call": 1,
     "request": lapwing.Request(1, 0, b""), "code": 1, "text": "", "first": 1, "last": 2,
@@ -227,7 +227,7 @@ def test_a_wrong_argument_of_any_method_is_named_in_plain_words(tmp_path):
             for key in parameters.keys() - UNCHECKED - {"token", "self"}:
                 with pytest.raises((TypeError, KeyError, lapwing.Error)) as raised:
                     result = method(**needed | {key: object()})
-                    list(result)  # of a generator
+                    list(result)  # runs a generator
                 message = str(raised.value)
                 assert raised.type is TypeError, (each, name, key, message)
                 assert key in message or "a slice" in message, (each, name, key, message)

@@ -1,4 +1,4 @@
-"""The examples, run as a user runs them."""
+"""Runs the examples the way a user does."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def run(name, *arguments):
 
 def test_top_of_book_follows_the_best_prices(tmp_path):
     publish(tmp_path / "bus")
-    # Each side appears, a better bid comes, and is cancelled.
+    # Each side appears, then a better bid is added and cancelled.
     assert run("top_of_book.py", tmp_path / "bus", INSTRUMENT, PUBLISHER) == (
         "4 changes of the best prices over 6 records; "
         f"the last are {99 * PRICE} and {101 * PRICE}\n"

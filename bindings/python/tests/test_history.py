@@ -10,13 +10,13 @@ import lapwing
 from quotes import QUOTE, publisher, quotes
 
 SEGMENT_BYTES = 1 << 20
-SEGMENT_ROWS = SEGMENT_BYTES // 32  # a slot is a stamp and a quote
+SEGMENT_ROWS = SEGMENT_BYTES // 32  # a slot contains a stamp and a quote
 ROWS = 2 * SEGMENT_ROWS + 1000
 
 
 @pytest.fixture
 def history(tmp_path):
-    """Of a journal of two finished segments and a growing one."""
+    """The history of a journal with two finished segments and a growing one."""
     with publisher(tmp_path / "bus", segment_bytes=SEGMENT_BYTES) as opened:
         opened.publish(quotes(1, ROWS))
         opened.flush()

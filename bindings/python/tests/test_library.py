@@ -1,4 +1,4 @@
-"""Which library is loaded, and that all of it is there."""
+"""Checks which library is loaded, and that it is complete."""
 
 import os
 import re

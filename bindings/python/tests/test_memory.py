@@ -1,4 +1,4 @@
-"""What the batch path allocates."""
+"""Checks the allocations of the batch path."""
 
 import tracemalloc
 
@@ -8,7 +8,7 @@ from quotes import QUOTE, follower, publisher, quotes
 
 ROWS = 4096
 BATCHES = 64
-OBJECTS_BYTES_MAX = 4096  # an item, an array's head, a few numbers; a record has none of its own
+OBJECTS_BYTES_MAX = 4096  # an item, an array's head, a few numbers; nothing for each record
 
 
 def test_a_batch_into_reused_memory_allocates_nothing_for_a_record(tmp_path):

@@ -1,4 +1,4 @@
-"""What a program must not do is refused, and nothing crashes, hangs or changes silently."""
+"""Misuse is refused. Nothing crashes, hangs or changes silently."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ from quotes import QUOTE, follower, publisher, python, quotes
 
 @pytest.fixture
 def folder(tmp_path):
-    """The driver's; beside it is the bus `../bus` of 100 records of 16 bytes, with a publisher."""
+    """The driver's folder. `../bus` is an open bus with 100 records of 16 bytes."""
     with lapwing.Publisher(tmp_path / "bus", record_bytes=16) as opened:
         opened.publish(np.zeros(100, "V16"))
         opened.flush()
@@ -55,13 +55,13 @@ def test_ctrl_c_ends_a_wait_of_the_driver(folder):
     process = driving.start(folder, ["library.version", "misuse.wait directory=../bus"])
     while process.stdout.readline() != ".\n":
         pass
-    time.sleep(0.3)  # into the wait
+    time.sleep(0.3)  # until the wait has begun
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors
 
 
-# ---- the interpreter ends while other threads go on
+# ---- the interpreter ends while other threads are running
 
 THREADS = {
     "read": "subscriber.read()",

@@ -1,6 +1,6 @@
-"""Each option of each call: a wrong type is a TypeError, a wrong value is invalid-argument.
+"""For each option of each call, a wrong type is a TypeError and a wrong value invalid-argument.
 
-The options are those of the signatures, so a new option is tried too.
+The options are read from the signatures, so a new option is tested automatically.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ NAN = float("nan")
 NUMBERS = ([1.5, "1", True], [-1, 2**64])  # wrong types, wrong values
 DURATIONS = (["1", True, [1]], [-1, -0.5, NAN])
 ABOVE_ZERO = {"sync_interval", "retain_age", "stale_after", "behind_time", "conflate_interval"}
-WRONG = {  # by annotation
+WRONG = {  # indexed by annotation
     "str": ([5, b"text", None, ["text"]], ["a\0b"]),
     "str | os.PathLike[str]": ([5, None, ["."]], ["a\0b"]),
     "int": NUMBERS,
@@ -31,7 +31,7 @@ WRONG = {  # by annotation
     "np.dtype[Any]": ([[("a", "<u8")], "<u8", None], [np.dtype("<u8")]),
     "Wait": ([None, 1, ["busy"]], ["bsuy", "Busy", ""]),
 }
-TIMES = {"timeout"}  # 0 is a value, and None is without end
+TIMES = {"timeout"}  # 0 is valid, and None waits forever
 NOT_TRIED = {"self", "cls", "options"}
 
 
@@ -46,11 +46,11 @@ def wrong_types_and_values(parameter):
     if annotation.startswith("Literal["):
         words = [word.strip(" \"'") for word in annotation[len("Literal[") : -1].split(",")]
         return [None, 1, [words[0]]], [words[0].capitalize(), words[0][:-1], ""]
-    return WRONG[annotation]  # a new kind of option needs wrong values
+    return WRONG[annotation]  # if this fails, add wrong values for the new annotation
 
 
 def wrong(parameter):
-    """(a wrong argument, its error)"""
+    """Yields (a wrong argument, its error)."""
     types, values = wrong_types_and_values(parameter)
     yield from ((each, TypeError) for each in types)
     yield from ((each, lapwing.InvalidArgument) for each in values)
@@ -116,7 +116,7 @@ def folder(tmp_path, monkeypatch):
 def test_a_wrong_value_is_refused_by_the_option_s_name(folder, call, name, wrong, error):
     with pytest.raises(error, match=name):
         call(**{name: wrong})
-    assert list(folder.iterdir()) == []  # before anything is made
+    assert list(folder.iterdir()) == []  # nothing was created
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
@@ -170,14 +170,14 @@ def test_timeouts_of_reads_are_checked(bus):
 
 
 def library_defaults(function, layout):
-    """The fields of the options that a function of the library fills in."""
+    """Returns the fields of the options that the library's `function` fills in."""
     memory = ctypes.create_string_buffer(struct.calcsize(layout))
     getattr(ctypes.CDLL(lapwing.LIBRARY), function)(memory, ctypes.c_uint32(len(memory)))
     return struct.unpack(layout, memory)
 
 
 def python_defaults(signature, names, nanoseconds=()):
-    """Those of a signature: seconds as ns, None as -1."""
+    """Returns the defaults of a signature, with seconds as ns and None as -1."""
     defaults = {name: each.default for name, each in inspect.signature(signature).parameters.items()}
     values = [defaults[name] for name in names]
     return [

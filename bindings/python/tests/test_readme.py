@@ -1,4 +1,4 @@
-"""What README.md shows works."""
+"""The programs in README.md work."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ import lapwing
 README = Path(__file__).parents[1] / "README.md"
 
 
-LINES_MAX = 8  # from the open to the end of the loop
+LINES_MAX = 8  # from opening the subscriber to the end of the loop
 
 
 def test_the_main_loop_runs_as_it_stands(bus, capsys):

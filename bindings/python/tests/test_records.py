@@ -1,4 +1,4 @@
-"""Descriptions and dtypes; Arrow, Polars and DLPack."""
+"""Schemas and dtypes; Arrow, Polars and DLPack."""
 
 import decimal
 import json

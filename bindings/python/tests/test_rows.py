@@ -1,4 +1,4 @@
-"""Arrays that a call is given have the fields of the bus; frames become such arrays by name."""
+"""Arrays passed to a call must have the bus's fields. Frames are converted to such arrays."""
 
 import ctypes
 import datetime
@@ -59,7 +59,7 @@ HOLDERS = {
 }
 
 
-# NumPy gives no memoryview of times.
+# NumPy arrays of times have no memoryview.
 FORMS = [
     (other, holder)
     for other in OTHERS
@@ -73,7 +73,7 @@ def test_rows_of_other_fields_are_refused_by_name(tmp_path, other, holder):
     dtype, why = OTHERS[other]
     rows = np.zeros(2, np.dtype(dtype))
     with publisher(tmp_path / "bus", journal=False) as opened:
-        for _ in range(2):  # a refusal is not remembered as an answer
+        for _ in range(2):  # a refused dtype is not remembered as accepted
             with pytest.raises(lapwing.Error, match=why) as raised:
                 opened.publish(HOLDERS[holder](rows))
             assert raised.value.name == "record-size" and "Schema.rows(frame)" in str(raised.value)
@@ -113,7 +113,7 @@ def test_numbers_without_fields_are_taken_only_by_a_bus_of_that_one_field(tmp_pa
             with pytest.raises(lapwing.Error, match="without fields"):
                 opened.publish(np.zeros(2, other))
     with lapwing.Publisher(tmp_path / "plain", record_bytes=8, journal=False) as opened:
-        assert opened.publish(np.zeros(2, "<f8")) == 2  # not described: any memory
+        assert opened.publish(np.zeros(2, "<f8")) == 2  # without a schema, any memory is accepted
 
 
 def test_a_shipped_schema_is_checked_too(tmp_path):
@@ -158,7 +158,7 @@ def test_books_take_orders_of_other_fields_from_nobody():
 
 
 def columns(**changed):
-    """In another order than the fields."""
+    """Columns in a different order than the fields."""
     frame = {"price": [101, 102], "size": [1, 2], "time": [5, 6], "instrument": [7, 8]}
     return frame | changed
 
@@ -175,7 +175,7 @@ def structured():
 
 
 class Frame:
-    """As much of a DataFrame of pandas as is needed: columns, and items that are arrays."""
+    """A minimal substitute for a pandas DataFrame: columns, and items that are arrays."""
 
     def __init__(self, data):
         self.columns = list(data)

@@ -1,4 +1,4 @@
-"""Which instrument a symbol stands for, by date."""
+"""Maps symbols to instruments by date."""
 
 import datetime
 import struct
@@ -17,7 +17,7 @@ def listed(items):
 
 
 def metadata(mappings):
-    """DBN metadata, version 2: of (symbol, [(start date, end date, instrument)])."""
+    """Makes DBN metadata, version 2, from (symbol, [(start date, end date, instrument)])."""
     symbol = lambda text: SYMBOL.pack(text.encode())  # noqa: E731
     mapped = [
         symbol(name)

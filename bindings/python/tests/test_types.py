@@ -1,4 +1,4 @@
-"""What users write passes `mypy --strict`, and mistakes do not."""
+"""User programs pass `mypy --strict`, and it finds mistakes in them."""
 
 import re
 import subprocess
@@ -57,7 +57,7 @@ def serve(path: str) -> None:
         for request in duplex:
             duplex.reply(request, request.payload)
 """
-# What mypy finds in each.
+# Wrong lines, and the error that mypy reports for each.
 WRONG = {
     'lapwing.Subscriber("es", on_gap="jump")': "arg-type",
     'lapwing.Subscriber("es", start="newest")': "arg-type",
@@ -70,7 +70,7 @@ WRONG = {
 
 
 def checked(folder, *files):
-    """The output of `mypy --strict`; nothing: it found nothing."""
+    """Returns the output of `mypy --strict`, or an empty text if it found nothing."""
     done = subprocess.run(
         [
             sys.executable, "-m", "mypy", "--strict", "--config-file", PACKAGE / "pyproject.toml",

@@ -1,4 +1,4 @@
-"""Several sources in one thread."""
+"""Waits for several sources in one thread."""
 
 import os
 import select
@@ -19,7 +19,7 @@ LONG = 30  # seconds: ends a hang
 
 @pytest.fixture
 def buses(tmp_path):
-    """Two publishers, and a subscriber of each for which nothing is there."""
+    """Two publishers and their subscribers, which have nothing to read."""
     opened = [publisher(tmp_path / name) for name in "ab"]
     subscribers = [lapwing.Subscriber(tmp_path / name, end_at_close=True) for name in "ab"]
     for subscriber in subscribers:
@@ -46,7 +46,7 @@ def test_the_bus_that_has_something_is_ready(buses, waits):
     b.publish(quotes(1, 1))
     ready = waits.wait(LONG)
     assert ready.source is ready.token is of_b and ready.kind is SourceKind.SUBSCRIBER
-    assert waits.wait(LONG).source is of_b  # nothing was taken
+    assert waits.wait(LONG).source is of_b  # nothing was read yet
     assert of_b.read(timeout=0).first == 1
     a.publish(quotes(1, 1))
     ready = waits.wait(LONG)
@@ -202,7 +202,7 @@ with lapwing.Subscriber(sys.argv[1]) as subscriber, lapwing.WaitSet() as waits:
         process = python(program, str(tmp_path / "bus"))
         while process.stdout.readline() != "caught-up 0\n":
             pass
-        time.sleep(0.3)  # into the wait; earlier, it ends all the same
+        time.sleep(0.3)  # until the wait has begun; the signal also works earlier
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LONG)
     assert "KeyboardInterrupt" in errors and process.returncode == -signal.SIGINT, errors

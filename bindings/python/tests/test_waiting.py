@@ -16,7 +16,7 @@ from quotes import follower, publisher, python, quotes
 
 @pytest.fixture
 def idle(tmp_path):
-    """A subscriber for which nothing is there, and its publisher."""
+    """A subscriber that has nothing to read, and its publisher."""
     with publisher(tmp_path / "bus") as opened:
         with lapwing.Subscriber(tmp_path / "bus", wait="park") as subscriber:
             while subscriber.read().kind != "caught-up":
@@ -25,7 +25,7 @@ def idle(tmp_path):
 
 
 def wait_until_waiting(subscriber):
-    """Until another thread is inside of a call."""
+    """Returns when another thread is inside a call."""
     while True:
         try:
             subscriber.inspect()
@@ -36,7 +36,7 @@ def wait_until_waiting(subscriber):
 
 
 def in_thread(call):
-    """What the call returned or raised, by join()."""
+    """Starts the call in a thread. After join(), `outcome` has its result or error name."""
     outcome = []
 
     def run():
@@ -54,7 +54,7 @@ def test_the_gil_is_released_while_a_read_waits(idle):
     subscriber, opened = idle
     thread, outcome = in_thread(subscriber.read)
     wait_until_waiting(subscriber)
-    opened.publish(quotes(1, 1))  # would never be reached with the GIL held
+    opened.publish(quotes(1, 1))  # not reached if the wait holds the GIL
     thread.join()
     assert outcome[0].first == 1
 
@@ -88,7 +88,7 @@ def test_an_interrupt_before_the_wait_ends_it(idle):
         subscriber.read()
 
 
-# Also where the tests themselves run with SIGINT ignored.
+# Needed if the tests themselves run with SIGINT ignored.
 SIGINT_RAISES = """
 import signal, sys
 import lapwing
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_a_wait(tmp_path, wait):
     with publisher(tmp_path / "bus"):
         process = python(SIGINT_RAISES + textwrap.dedent(WAITS[wait]), str(tmp_path / "bus"))
         assert process.stdout.readline() == "waiting\n"
-        time.sleep(0.3)  # into the wait; earlier, it ends all the same
+        time.sleep(0.3)  # until the wait has begun; the signal also works earlier
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert "KeyboardInterrupt" in errors, errors

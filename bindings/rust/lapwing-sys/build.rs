@@ -1,5 +1,5 @@
-//! Finds where liblapwing.so.1 is, for src/lib.rs, which loads it at run time. Nothing is linked:
-//! the crate builds on a machine without the library.
+//! Finds liblapwing.so.1 for src/lib.rs, which loads it at run time. Nothing is linked, so the
+//! crate builds on a machine without the library.
 //!
 //! Feature `bundled`: builds the library with cmake, from the source tree around this crate.
 
@@ -15,7 +15,7 @@ fn main() {
     println!("cargo:rustc-env=LAPWING_SYS_SYSTEM={system}");
 }
 
-/// Where pkg-config says that it is: a prefix of which the dynamic linker may not know.
+/// The library that pkg-config reports. The dynamic linker may not know its prefix.
 fn installed() -> Option<PathBuf> {
     let found = pkg_config::Config::new().cargo_metadata(false).probe("lapwing").ok()?;
     found.link_paths.iter().map(|path| path.join(LIBRARY)).find(|path| path.exists())
@@ -26,7 +26,7 @@ fn bundled() -> Option<PathBuf> {
     None
 }
 
-/// What the library is made of.
+/// The folders and files that the library is built from.
 #[cfg(feature = "bundled")]
 const ROOMS: &[&str] = &[
     "CMakeLists.txt",

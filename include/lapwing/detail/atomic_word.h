@@ -1,10 +1,10 @@
-// The tools of all protocols over shared memory: atomic access to a word, a loop over words, and
+// Tools for all protocols over shared memory: atomic access to a word, a loop over words, and
 // pauses for a thread that polls.
 //
 // These files contain the protocols, each with its proof: slot_words.h, attention_word.h and
-// channel_words.h beside this file, proto/ring_words.h and os/thread_words.h. No other file may
-// use an atomic; tests/house_rules checks this. tests/model runs all protocols and their wrong
-// variants under a C11 memory-model checker.
+// channel_words.h in this folder, proto/ring_words.h and os/thread_words.h. Other files must not
+// use atomics; tests/house_rules checks this. tests/model runs all protocols, and broken variants
+// of them, under a C11 memory-model checker.
 //
 // Thread safety: only the thread that owns a word may call the store_ functions of those files.
 // The load_ functions may run in any thread of any process that maps the word, even read-only.
@@ -24,7 +24,7 @@ using Word = std::uint64_t;
 
 namespace detail {
 inline Word load(const Word& word, std::memory_order order) {
-  // atomic_ref of a const object arrives with C++26; a lock-free load never writes.
+  // C++26 adds atomic_ref of a const object. A lock-free load never writes.
   return std::atomic_ref<Word>(const_cast<Word&>(word)).load(order);
 }
 inline void store(Word& word, Word value, std::memory_order order) {
@@ -46,14 +46,14 @@ template <typename Move>
 }
 
 inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
-// Copies two words, aligned to the size of both, that no other thread reads yet. It loads them one
-// by one, because a load of both would wait for recent stores of single words. It stores both in
-// one instruction if possible, because each store to a line of another core has to wait
-// (bench/LOG.md).
+// Copies two words that no other thread reads yet. `to` is aligned to kWordPairBytes. The words are
+// loaded one by one, because a load of both would wait for recent stores of single words. Both are
+// stored in one instruction if possible, because each store to a line that another core has must
+// wait (bench/LOG.md).
 [[gnu::always_inline]] inline void copy_word_pair(std::byte* to, const std::byte* from) {
 #if defined(__x86_64__)
-  // Loads bytes: the user may have stored values of any type, and the compiler may move such a
-  // store behind a load of a Word.
+  // Loads bytes, because the user may have stored values of any type, and the compiler may move
+  // such a store after a load of a Word.
   using WordBytes = const std::byte[sizeof(Word)];
   __m128i pair;
   asm("{movq %1, %0|movq %0, %1}" : "=x"(pair) : "m"(*reinterpret_cast<WordBytes*>(from)));
@@ -79,7 +79,7 @@ inline void prefetch_to_write(const void* line) {
 #endif
 }
 
-// The pause for every turn of a spin. Without it, the shared line itself moves more slowly.
+// Call this in every iteration of a spin. Without it, the polled cache line moves more slowly.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -94,7 +94,7 @@ inline constexpr std::uint64_t kPausesMin = 32;
 inline void fall_behind(std::uint64_t pauses = kPausesMin) {
   for (std::uint64_t i = 0; i < pauses; ++i) spin_pause();
 }
-// Records or messages in a row that count as a run. Single ones do not.
+// The number of consecutive records or messages that count as a run.
 inline constexpr std::uint64_t kRunMin = 16;
 
 }  // namespace lapwing

@@ -1,6 +1,5 @@
 // The fast path of one side of a channel: operations of producer and consumer that need not wait.
-// It is in a header so that the caller's compiler can inline it; channel/side.h is the rest. Not
-// for users.
+// It is in a header so that callers can inline it; channel/side.h contains the rest. Not for users.
 //
 // Thread safety: that of the channel end that owns it.
 #pragma once
@@ -15,7 +14,7 @@
 namespace lapwing {
 
 inline constexpr std::uint32_t kSpinsPerClock = 64;    // reading the clock costs several polls
-inline constexpr std::uint32_t kSpinTurns = 31;        // turns of so many spins before a sleep
+inline constexpr std::uint32_t kSpinTurns = 31;        // turns of kSpinsPerClock before a sleep
 inline constexpr std::uint32_t kCallsPerClock = 1024;  // operations that do not wait
 
 // Increments `tally`, a word of this side.
@@ -34,7 +33,7 @@ class ChannelCore {
   Errc end() const { return end_; }
   // The error of an operation on a side that has ended.
   Errc ended();
-  // Sets the object that owns this side. An object that is moved calls it again.
+  // Sets the object that owns this side. Called again when that object is moved.
   void held_by(ChannelEnd* holder) { holder_ = holder; }
 
   // The first step of every operation: kOk, or the error that the operation returns. Once in
@@ -56,8 +55,8 @@ class ChannelCore {
       answer(ticket);  // N3
   }
 
-  // The first part of a wait. Depending on the strategy, it spins and calls `look` until that
-  // returns another value than kWouldBlock. `waits` counts these waits.
+  // The first part of a wait. Depending on the strategy, it spins and calls `look` until `look`
+  // returns a value other than kWouldBlock. `waits` counts these waits.
   template <typename Look>
   [[gnu::always_inline]] Errc spin_first(const Look& look, PaddedWord& waits) {
     count_one(waits);
@@ -103,9 +102,9 @@ class ChannelCore {
   std::uint32_t calls_until_clock_ = kCallsPerClock;
   std::uint32_t turns_ = 0;   // turns of the current wait
   bool more_to_see_ = false;  // the last poll found more
-  bool waiting_ = false;      // a call sleeps; calls_until_clock_ is 1, so all others detect it
+  bool waiting_ = false;      // a call sleeps; calls_until_clock_ is 1, so other calls detect it
   Errc end_ = Errc::kOk;
-  Word ticket_ = 0;    // own ticket: even while awake
+  Word ticket_ = 0;    // this side's ticket; even while awake
   Word answered_ = 0;  // the peer's last ticket that was answered
   ChannelEnd* holder_ = nullptr;
 };

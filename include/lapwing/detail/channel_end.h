@@ -1,5 +1,5 @@
-// The common part of producer, consumer and duplex: one side of a channel. Not for users; the
-// headers of the three classes document each public function.
+// The common base of producer, consumer and duplex: one side of a channel. Not for users: the
+// headers of these classes document the public functions.
 //
 // Thread safety: that of its side. All calls of an end that was moved from return kMisuse.
 #pragma once
@@ -43,15 +43,15 @@ class ChannelEnd {
       return Errc::kMisuse;
     return side_->enter();
   }
-  // The same for reads, which are possible after the peer has ended.
+  // The same for reads, which remain possible after the peer has ended.
   [[gnu::always_inline]] Errc enter_to_read() {
     const Errc entered = enter();
     const bool readable = entered == Errc::kClosed || entered == Errc::kPeerGone;
     return readable ? Errc::kOk : entered;
   }
 
-  // Whether an operation that completes another one may continue. If not, enter() returns the
-  // error.
+  // Returns whether an operation that completes an earlier one may continue. If not, enter()
+  // returns the error.
   bool is_open() const { return side_ != nullptr && side_->end() == Errc::kOk; }
 
   ChannelCore& core() { return *side_; }
@@ -63,11 +63,11 @@ class ChannelEnd {
   FrameWriter make_writer();
   FrameReader make_reader();
 
-  // The error of both kinds of sender if a message is too large.
+  // Returns the error for a message that is too large, for a producer or a duplex.
   Errc too_large(std::size_t size, std::uint32_t message_bytes_max);
 
  private:
-  // A wait set refers to the side, which does not move, and through it to this object.
+  // A wait set refers to the side, whose address does not change, and through it to this object.
   void hold() {
     if (side_ != nullptr) side_->held_by(this);
   }

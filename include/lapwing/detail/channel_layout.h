@@ -1,18 +1,18 @@
 // The memory files of a channel, byte for byte, without behaviour. lapwing/detail/channel_words.h
-// is the protocol over them, and docs/explanation/channel-protocol.md the document.
+// contains the protocol, and docs/explanation/channel-protocol.md describes it.
 //
 // Each side of a channel owns one sealed file in memory, which the other maps read-only:
 //
 //   page 0      ChannelHeader  written once, before the file is handed over
 //   page 1      ChannelWords   one value per 128 bytes, written by the owner's process only
-//   page 2 on   data           `capacity` bytes of frames that the owner sends; none if it only
-//                              receives
+//   page 2 on   data           `capacity` bytes of frames that the owner sends; empty if it
+//                              only receives
 //
-// A position counts bytes from the beginning of the connection and never wraps; the frame at
+// A position counts bytes from the beginning of the connection and never wraps. The frame at
 // position p is at offset p mod capacity. A frame begins with a head of 8 bytes (see FrameKind).
-// The store of the head makes the frame visible. The payload is at payload_offset, or at 8 if the
-// frame then fits into one line. The size of a frame is rounded up to a multiple of kFrameAlign. No
-// frame crosses the end of the data; a frame of padding covers the rest of the data.
+// Storing the head makes the frame visible. The payload is at payload_offset, or at 8 if the frame
+// then fits into one line. The size of a frame is rounded up to a multiple of kFrameAlign. Frames
+// do not cross the end of the data: a padding frame covers the rest.
 #pragma once
 
 #include <bit>
@@ -29,8 +29,8 @@ namespace lapwing {
 using ChannelPosition = std::uint64_t;
 
 inline constexpr std::uint64_t kFrameAlign = 64;            // frames begin at multiples of it
-inline constexpr std::uint32_t kPayloadOffsetPacked = 16;   // behind the head and a size
-inline constexpr std::uint32_t kPayloadOffsetCalls = 32;    // behind those and a CallHead
+inline constexpr std::uint32_t kPayloadOffsetPacked = 16;   // after the head and a size
+inline constexpr std::uint32_t kPayloadOffsetCalls = 32;    // after those and a CallHead
 inline constexpr std::uint32_t kPayloadOffsetAligned = 64;  // payloads aligned to 64 bytes
 inline constexpr std::uint64_t kChannelCapacityMin = 1024;  // bytes of data, a power of two
 inline constexpr std::uint64_t kChannelCapacityMax = std::uint64_t{1} << 36;
@@ -46,8 +46,8 @@ inline constexpr std::uint32_t kCallWindowMax = 4096;  // calls that one side ma
 enum class FrameKind : std::uint32_t {
   kShort = 0,        // one line, payload at payload_offset
   kShortPacked = 1,  // one line, payload at kPayloadOffsetShort; only with kPayloadOffsetPacked
-  kLong = 2,         // its size is the word behind the head, its payload is at payload_offset
-  kPadding = 3,      // leads to the end of the data; a long message is at its beginning
+  kLong = 2,         // the second word is its size, and its payload is at payload_offset
+  kPadding = 3,      // up to the end of the data; a long message follows at the beginning
 };
 inline constexpr std::uint32_t kHeadSizeShift = 32;
 inline constexpr std::uint32_t kHeadKindShift = 40;
@@ -58,15 +58,15 @@ inline constexpr std::uint32_t kPayloadOffsetShort = 8;  // of FrameKind::kShort
 inline constexpr std::uint32_t kCallHeadOffset = 16;     // in a duplex, in every frame
 
 enum class CallKind : std::uint32_t {
-  kOneWay = 1,      // a message beside the calls
+  kOneWay = 1,      // a message that is not part of a call
   kCall = 2,        // a request
-  kReply = 3,       // to the call of the same number
-  kErrorReply = 4,  // the same: the payload is a text, `code` the server's
+  kReply = 3,       // reply to the call with the same number
+  kErrorReply = 4,  // the same; the payload is a text, and the server chose `code`
   kCancel = 5,      // the caller no longer waits for the reply, which must still be sent
 };
 
-// A call's number is a serial number, from 1 on, times the callee's window, plus the call's slot in
-// that window. No two unanswered calls have the same slot, and no number is used twice.
+// A call's number is a serial number, beginning with 1, times the callee's window, plus the call's
+// slot in that window. Two unanswered calls never have the same slot, and no number is used twice.
 constexpr std::uint64_t call_number(std::uint64_t serial, std::uint32_t window,
                                     std::uint32_t place) {
   return serial * window + place;
@@ -75,36 +75,37 @@ constexpr std::uint32_t call_place(std::uint64_t call, std::uint32_t window) {
   return static_cast<std::uint32_t>(call % window);
 }
 
-// Each message of a duplex has one at kCallHeadOffset.
+// Each message of a duplex has a CallHead at kCallHeadOffset.
 struct CallHead {
   std::uint64_t call;  // the caller's number of the call (call_number); 0 for kOneWay
   CallKind kind;
-  std::uint32_t code;  // of an error reply, the server's to choose; else 0
+  std::uint32_t code;  // of an error reply, chosen by the server; else 0
 };
 static_assert(sizeof(CallHead) == 16);
 static_assert(offsetof(CallHead, kind) == 8);
 static_assert(offsetof(CallHead, code) == 12);
 
-// The largest payload of a frame of one line.
+// Returns the largest payload that fits into a frame of one line.
 constexpr std::uint32_t short_bytes_max(std::uint32_t payload_offset) {
   const std::uint32_t at =
       payload_offset == kPayloadOffsetPacked ? kPayloadOffsetShort : payload_offset;
   return static_cast<std::uint32_t>(kFrameAlign) - at;
 }
 
-// Bytes of the frame of a long message, whose claim was larger than short_bytes_max().
+// Returns the frame size of a long message, whose claim was larger than short_bytes_max().
 constexpr std::uint64_t long_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
   return (payload_offset + size + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
 }
 
-// Bytes of the frame of a message of `size` bytes, all that was claimed.
+// Returns the frame size of a message of `size` bytes, if all of its claim is used.
 constexpr std::uint64_t message_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
   return size <= short_bytes_max(payload_offset) ? kFrameAlign
                                                  : long_frame_bytes(size, payload_offset);
 }
 
-// The smallest capacity that always gets room for a message of `message_bytes_max`. It holds a
-// frame of that size and the padding before it, which is shorter than the frame.
+// Returns the smallest capacity that has room for a message of `message_bytes_max` at any position
+// once the consumer has released everything. It holds a frame of that size and the padding before
+// it, which is shorter than the frame.
 constexpr std::uint64_t channel_capacity_for(std::uint64_t message_bytes_max,
                                              std::uint32_t payload_offset) {
   const std::uint64_t needed = 2 * message_frame_bytes(message_bytes_max, payload_offset);
@@ -116,7 +117,7 @@ inline constexpr std::uint64_t kChannelMagic =
     0x314e484357504c;  // "LPWCHN1" in little-endian order
 
 // The version of the memory files, the frames and the handshake of a channel. Both sides must have
-// the same one. 1: frames had a head of 16 bytes.
+// the same version. In version 1, frames had a head of 16 bytes.
 inline constexpr std::uint32_t kChannelAbiVersion = 2;
 
 enum class ChannelRole : std::uint32_t {
@@ -136,18 +137,18 @@ struct ChannelHeader {
   std::uint64_t magic;
   std::uint32_t abi_version;
   std::uint32_t header_bytes;  // offset of the data: pages 0 and 1
-  std::uint64_t feature_bits;  // none defined; a peer refuses any it does not know
+  std::uint64_t feature_bits;  // none defined; a peer refuses unknown bits
   std::uint64_t capacity;      // bytes of data, a power of two; 0: this side only receives
   std::uint32_t message_bytes_max;
   std::uint32_t payload_offset;   // kPayloadOffsetPacked (kDuplex: Calls), or kPayloadOffsetAligned
   ChannelRole role;               // of the owner
-  std::uint32_t call_window;      // calls that the owner takes unanswered; 0 but for kDuplex
+  std::uint32_t call_window;      // unanswered calls that the owner accepts; 0 except for kDuplex
   std::uint32_t pid;              // of the owner
   std::uint32_t listens;          // 1: the owner listened, 0: it connected
-  Id128 connection_id;            // both sides' files carry the same
+  Id128 connection_id;            // the same in both sides' files
   std::uint64_t created_wall_ns;  // UTC
   char name[64];                  // of the owner
-  char path[512];                 // of the socket, as the owner was given it
+  char path[512];                 // of the socket, as passed to the owner
   std::uint8_t reserved[3440];
 };
 static_assert(sizeof(ChannelHeader) == kPageBytes);
@@ -168,8 +169,8 @@ static_assert(offsetof(ChannelHeader, path) == 144);
 
 enum class ChannelState : std::uint64_t {
   kOpen = 1,
-  kClosed = 2,   // the owner closed it; what it had committed is to be read first
-  kCorrupt = 3,  // the owner closed it because of what the other side had written
+  kClosed = 2,   // the owner closed it; committed messages are still to be read
+  kCorrupt = 3,  // the owner closed it because the other side wrote invalid data
 };
 
 constexpr const char* name_of(ChannelState state) {
@@ -179,8 +180,8 @@ constexpr const char* name_of(ChannelState state) {
   return detail::name_in(kNames, state);
 }
 
-// The progress of one direction, as the owner of the words last stored it. Both values are on one
-// line, so the count costs nothing beside the position.
+// The progress of one direction, as last stored by the owner of the words. Both values are on one
+// cache line, so storing the count as well costs nothing.
 struct alignas(kWordStride) ChannelProgress {
   std::uint64_t position;
   std::uint64_t messages;
@@ -191,7 +192,7 @@ static_assert(offsetof(ChannelProgress, messages) == 8);
 
 struct ChannelWords {
   ChannelProgress sent;      // committed by the owner; only for `lapwing info`
-  ChannelProgress received;  // released by the owner; below it, the other side may write again
+  ChannelProgress received;  // released by the owner; the other side may overwrite bytes below it
   PaddedWord ticket;         // odd: the owner sleeps, or is about to; a new one for each sleep
   PaddedWord state;          // ChannelState
   PaddedWord taken;          // one-way messages that the owner's application has taken (duplex)

@@ -1,7 +1,7 @@
 // The words of a channel: frames, positions, parking. Each side writes its own memory file and
 // reads the other's.
 //
-// A frame at position p, its successor at q:
+// A frame at position p, with its successor at q:
 //
 //     producer                                  consumer
 //     C0 room  = received     acquire           D1 head of p   acquire     must have p's lap
@@ -11,24 +11,24 @@
 //
 // - A frame is whole: D1 reads C3, so C1 happens before D2. Its type, kind and short size are in
 //   the word that D1 read.
-// - It is not older: a head of the previous lap contains another lap.
+// - It is not an older frame: a head of the previous lap contains another lap number.
 // - It is not overwritten: C0 reads D3, so D2 happens before the C1 of the next lap.
 //
-// Padding is a frame without payload. The head of its successor is stored first. In a batch, all
-// heads but the first are stored first. C3 of the first head then makes all of them visible at
-// once.
+// Padding is a frame without a payload. The head of its successor is stored before its own. In a
+// batch, all heads except the first are stored before the first. C3 of the first head then makes
+// all of them visible at once.
 //
-// C2 is necessary because a payload may contain a word with q's lap at the place of q's head. C2
-// stores only if that word has q's lap. It checks only if a long message was claimed at most a lap
-// before q, even if that claim was aborted or committed with fewer bytes.
+// C2 is necessary because an old payload may contain a word with q's lap at the position of q's
+// head. C2 stores only if that word has q's lap. It checks only if a long message was claimed at
+// most one lap before q, even if that claim was aborted or committed with fewer bytes.
 //
-// Elsewhere the first word of q's line is a head of the previous lap. Every line begins with a head
-// in each lap in which no long message covers it and no padding skips it. Padding ends where a long
-// message begins. So C2 checks every word that is older than one lap, whose 22 bits of lap could be
+// Otherwise the first word of q's line is a head of the previous lap. A line begins with a head in
+// each lap in which no long message covers it and no padding skips it. Padding ends where a long
+// message begins. So C2 checks every word that is older than one lap and whose 22 lap bits could be
 // the same. Memory that was never written has lap 0, and the first lap is 1.
 //
-// The load is the cost of C2: it fetches a line that the consumer has read, right before it is
-// written.
+// The cost of C2 is its load: it fetches a line that the consumer has read, right before the line
+// is written.
 #pragma once
 
 #include <atomic>
@@ -49,23 +49,23 @@ class FrameHeads {
       : capacity_(capacity),
         shift_(kHeadLapShift - static_cast<unsigned>(std::countr_zero(capacity))) {}
 
-  // The head of the frame at p. `short_bytes` is 0 if the kind is not a short one.
+  // Returns the head of the frame at p. `short_bytes` is 0 unless the kind is a short one.
   [[nodiscard]] constexpr Word at(ChannelPosition p, FrameKind kind, std::uint32_t short_bytes,
                                   std::uint32_t type) const {
     return lap_of(p) | static_cast<Word>(kind) << kHeadKindShift |
            static_cast<Word>(short_bytes) << kHeadSizeShift | type;
   }
-  // Whether `head` is the head of a frame at p.
+  // Returns whether `head` is the head of a frame at p.
   [[nodiscard]] constexpr bool is_at(Word head, ChannelPosition p) const {
     return (head ^ shifted(p)) >> kHeadLapShift == 0;
   }
-  // The word that C2 stores at q: the next lap. The previous lap would be wrong, because the
-  // consumer may wait for it there: a batch that fills the ring ends where its first head is held
-  // back.
+  // Returns the word that C2 stores at q, which has the next lap. The previous lap would be wrong,
+  // because the consumer may wait for it there. A batch that fills the ring ends at the position of
+  // its first head, which is not stored yet.
   [[nodiscard]] constexpr Word none_at(ChannelPosition q) const { return lap_of(q + capacity_); }
 
  private:
-  // p / capacity + 1 in the bits of the lap, and the offset below them.
+  // Returns p / capacity + 1 in the lap bits, and the offset in the bits below them.
   [[nodiscard]] constexpr Word shifted(ChannelPosition p) const {
     return (p + capacity_) << shift_;
   }
@@ -88,7 +88,7 @@ constexpr std::uint32_t type_of(Word head) {
   return static_cast<std::uint32_t>(head);
 }
 
-// The words of a frame, which begins at `frame`.
+// The words of the frame that begins at `frame`.
 inline Word load_frame_head(const std::byte* frame) {
   // D1, partner C3. If weaker, D2 may read bytes from before the frame.
   return detail::load(*reinterpret_cast<const Word*>(frame), std::memory_order_acquire);
@@ -97,7 +97,7 @@ inline void store_frame_head(std::byte* frame, Word head) {
   // C3, partner D1. If weaker, D1 may see the head before the payload and the cleared successor.
   detail::store(*reinterpret_cast<Word*>(frame), head, std::memory_order_release);
 }
-// C2. The producer owns the word, so it reads its own last value. C3 orders the store.
+// C2. The producer owns the word, so it reads its own last store. C3 orders the new store.
 inline void clear_false_head(std::byte* frame, const FrameHeads& heads, ChannelPosition q) {
   Word& head = *reinterpret_cast<Word*>(frame);
   if (heads.is_at(detail::load(head, std::memory_order_relaxed), q)) {
@@ -105,8 +105,8 @@ inline void clear_false_head(std::byte* frame, const FrameHeads& heads, ChannelP
   }
 }
 
-// C1 of a short message: all words from the third on, and the second word of
-// FrameKind::kShortPacked. `line` is the frame as it was assembled in private memory.
+// C1 of a short message: all words beginning with the third, and for FrameKind::kShortPacked also
+// the second. `line` is the frame as assembled in private memory.
 inline void store_short_payload(std::byte* frame, const std::byte* line, FrameKind kind) {
   if (kind == FrameKind::kShortPacked) {
     const Word second =
@@ -157,8 +157,8 @@ inline Word load_tally(const Word& peer) {
   return detail::load(peer, std::memory_order_relaxed);
 }
 
-// Parking. A sleeper waits for a packet on the socket. A packet stays there until it is taken, so
-// the only danger is that no packet is sent:
+// Parking. A sleeper waits for a packet on the socket. A packet stays in the socket until it is
+// taken, so the only danger is that no packet is sent:
 //
 //     sleeper                                   waker
 //     T1 own ticket = odd, never used           N1 the stamp (C3), received (D3), or `taken`
@@ -168,8 +168,8 @@ inline Word load_tally(const Word& peer) {
 //
 // If T3 missed N1, the barriers order T1 before N3. N3 then sees the ticket and sends a packet, one
 // for each ticket. The packet may be late, for something that was taken long ago. Then T3 finds
-// nothing, and the next sleep needs a new ticket. So packets are taken after T4 and before T1,
-// never between them. T3 checks everything that the side waits for.
+// nothing, and the next sleep needs a new ticket. So packets are taken after T4 and before the next
+// T1, never between T1 and T4. T3 checks everything that the side waits for.
 //
 // If both processes are registered for it, T2 is membarrier(GLOBAL_EXPEDITED), which makes the
 // waker execute a barrier at its current instruction, and N2 is only a compiler barrier. Otherwise
@@ -189,7 +189,7 @@ constexpr bool ticket_sleeps(Word ticket) {
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan"  // it does not model fences; no data race hangs on this one
+#pragma GCC diagnostic ignored "-Wtsan"  // it does not model fences; no race depends on this one
 #endif
   std::atomic_thread_fence(std::memory_order_seq_cst);
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)

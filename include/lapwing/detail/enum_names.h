@@ -1,4 +1,4 @@
-// Tables of an enum's names. Each table is beside its enum.
+// Tables of the names of an enum's values. Each table is next to its enum.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,7 +11,7 @@ struct EnumName {
   const char* name;
 };
 
-// "unknown" for a value that the table does not have: it may be what a peer sent.
+// Returns "unknown" for a value that is not in the table, because a peer may have sent the value.
 template <typename Table, typename Enum>
 constexpr const char* name_in(const Table& table, Enum value) {
   for (const auto& entry : table) {

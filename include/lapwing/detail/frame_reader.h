@@ -24,11 +24,11 @@ class FrameReader {
   enum class Look {
     kMessage,
     kEmpty,
-    kCorrupt,  // no correct producer writes such a frame
+    kCorrupt,  // a correct producer never writes such a frame
   };
 
   FrameReader() = default;
-  // `header` is a checked copy of the producer's.
+  // `header` is a checked copy of the producer's header.
   FrameReader(const std::byte* data, const ChannelHeader& header, ChannelWords& own)
       : data_(data),
         own_(&own),
@@ -49,14 +49,14 @@ class FrameReader {
   std::uint64_t messages() const { return messages_; }
   std::uint32_t message_bytes_max() const { return message_bytes_max_; }
 
-  // The message at `from`, which is position() or the end of a message found there before.
+  // Finds the message at `from`, which is position() or the end of a message found earlier.
   [[gnu::always_inline]] Look look(ChannelPosition from, Message& message) const {
     const std::byte* frame = data_ + (from & (capacity_ - 1));
     Word head = load_frame_head(frame);  // D1
     if (!heads_.is_at(head, from)) return Look::kEmpty;
     std::uint32_t size = short_bytes_of(head);
     std::uint32_t at = payload_offset_;
-    std::uint64_t bytes = kFrameAlign;  // a line never crosses the end
+    std::uint64_t bytes = kFrameAlign;  // a single line never crosses the end
     if (kind_of(head) <= FrameKind::kShortPacked) [[likely]] {
       const ShortForm& form = short_[static_cast<int>(kind_of(head))];
       if (size >= form.bytes_end) [[unlikely]]
@@ -80,16 +80,16 @@ class FrameReader {
     message.payload = {frame + at, size};
     message.type = type_of(head);
     message.end = from + bytes;
-    // Only a faulty producer writes over messages that are not released.
+    // Only a faulty producer overwrites messages that are not released.
     return message.end - position_ <= capacity_ ? Look::kMessage : Look::kCorrupt;
   }
 
-  // The CallHead of a message of a duplex, in the producer's memory.
+  // Returns the CallHead of a duplex message, in the producer's memory.
   const std::byte* call_head(const Message& message) const {
     return message.payload.data() - payload_offset_ + kCallHeadOffset;
   }
 
-  // Releases everything up to `end`, `count` messages.
+  // Releases everything up to `end`, which is `count` messages.
   [[gnu::always_inline]] void release(ChannelPosition end, std::uint64_t count) {
     position_ = end;
     messages_ += count;
@@ -102,13 +102,13 @@ class FrameReader {
   // The form of short messages of one kind. bytes_end is 0 if the channel does not have the kind.
   struct ShortForm {
     std::uint32_t payload_offset = 0;
-    std::uint32_t bytes_end = 0;  // one more than their largest payload
+    std::uint32_t bytes_end = 0;  // the largest payload plus one
   };
 
-  // The head of the long message that must follow padding at `from`, or kNoHead if there is none.
+  // Returns the head of the long message that must follow padding at `from`, or kNoHead.
   [[gnu::noinline]] Word head_behind_padding(ChannelPosition from) const {
     if ((from & (capacity_ - 1)) == 0) return kNoHead;
-    const Word head = load_frame_head(data_);  // it is stored first
+    const Word head = load_frame_head(data_);  // stored before the padding's head
     const bool is_there = heads_.is_at(head, (from | (capacity_ - 1)) + 1);
     return is_there && kind_of(head) == FrameKind::kLong ? head : kNoHead;
   }

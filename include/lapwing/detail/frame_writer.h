@@ -4,18 +4,19 @@
 // Thread safety: one thread. Does not own the memory, which must outlive it.
 //
 // Invariants
-//  1. visible() <= position_ <= received_ + capacity. Frames from visible() on are staged: written,
-//     but hidden from the consumer, because the head at visible() is missing.
+//  1. visible() <= position_ <= received_ + capacity. Frames from visible() are staged: they are
+//     written, but hidden from the consumer, because the head at visible() is missing.
 //  2. The word that the consumer loads next is not a valid head of that position.
-//  3. A claim alone moves nothing. An abort leaves only garbage, which the consumer never reads.
+//  3. A claim alone does not change any position. An abort leaves only garbage, which the consumer
+//     never reads.
 //
 // A short message, whose frame is one cache line, is assembled in a private line and stored at
-// once. The consumer polls the line in the ring all the time. If words were stored one by one, each
-// store might have to fetch the line back.
+// once. The consumer polls the line in the ring all the time. If words were stored as they are
+// assembled, each store might have to fetch the line back.
 //
 // The number of stores matters. If the consumer is close behind, its cache has every line that is
-// written. The rate then depends on the number of lines in flight, which is limited by the stores
-// that fit into the processor's queue (bench/LOG.md).
+// written. The rate then depends on the number of lines in flight, which is limited by the number
+// of stores that fit into the processor's queue (bench/LOG.md).
 #pragma once
 
 #include <algorithm>
@@ -34,12 +35,12 @@ class FrameWriter {
  public:
   enum class Room {
     kYes,
-    kFull,     // until the consumer has released more
+    kFull,     // no room until the consumer has released more
     kCorrupt,  // the consumer's position is impossible
   };
 
   FrameWriter() = default;
-  // `header` contains capacity, largest message and payload offset of the owner.
+  // `header` contains the owner's capacity, largest message and payload offset.
   FrameWriter(std::byte* data, const ChannelHeader& header, ChannelWords& own,
               const ChannelWords& peer)
       : data_(data),
@@ -56,7 +57,7 @@ class FrameWriter {
 
   std::uint32_t message_bytes_max() const { return message_bytes_max_; }
   bool has_claim() const { return claim_end_ != 0; }
-  // Whether there is a claim of at least `bytes`.
+  // Returns whether there is a claim of at least `bytes`.
   bool has_claim_of(std::size_t bytes) const { return bytes < claim_end_; }
   std::uint32_t claim_bytes() const { return claim_end_ == 0 ? 0 : claim_end_ - 1; }
   bool has_staged() const { return staged_bytes_ != 0; }
@@ -66,7 +67,7 @@ class FrameWriter {
   std::uint64_t messages() const { return messages_; }
 
   // Claims room for a message of `size` bytes, at most message_bytes_max(). A new claim replaces
-  // the one before; if there is no room, that one stays.
+  // the previous one; if there is no room, the previous one remains.
   [[gnu::always_inline]] Room claim(std::uint32_t size) {
     ChannelPosition at = position_;
     std::uint64_t bytes = kFrameAlign;
@@ -87,7 +88,7 @@ class FrameWriter {
       prefetch_to_write(frame_at(at + kPrefetchBytes));
       prefetch_to_write(frame_at(at + kPrefetchBytes + kFrameAlign));
     } else if (long_claim_ != nullptr) [[unlikely]] {
-      long_claim_ = nullptr;  // it was aborted
+      long_claim_ = nullptr;  // the long claim was aborted
     }
     claim_end_ = size + 1;
     return Room::kYes;
@@ -95,33 +96,33 @@ class FrameWriter {
 
   // The private line in which short messages are assembled.
   std::span<const std::byte> line() const { return line_->bytes; }
-  // The claimed memory, to be written.
+  // Returns the claimed memory, to be written.
   std::span<std::byte> payload() const {
     const bool is_packed = claim_kind() == FrameKind::kShortPacked;
     return {claim_frame() + (is_packed ? kPayloadOffsetShort : payload_offset_), claim_bytes()};
   }
-  // The place of a duplex's CallHead.
+  // Returns the address of a duplex's CallHead.
   std::byte* call_head() const { return claim_frame() + kCallHeadOffset; }
 
   void abort() { claim_end_ = 0; }
-  // Suspends the claim, and resumes it.
+  // Suspend the claim, and resume it.
   std::uint32_t put_claim_aside() { return std::exchange(claim_end_, 0); }
   void take_claim_up(std::uint32_t aside) { claim_end_ = aside; }
 
-  // Makes a message of the first `actual` bytes of the claim, at most claim_bytes(); it becomes
-  // visible with the next publish().
+  // Makes a message of the first `actual` bytes of the claim, at most claim_bytes(). The message
+  // becomes visible with the next publish().
   [[gnu::always_inline]] void stage(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition from = position_;
     const ChannelPosition at = long_claim_ != nullptr ? long_claim_at_ : from;
     Finished frame = finish_frame(at, actual, type);
-    if (at != from) [[unlikely]] {                 // it wrapped: padding leads to it
+    if (at != from) [[unlikely]] {                 // it wrapped, so padding precedes it
       store_frame_head(frame_at(at), frame.head);  // C3
       frame.head = heads_.at(from, FrameKind::kPadding, 0, 0);
     }
     if (has_staged()) {
       store_frame_head(frame_at(from), frame.head);  // C3
     } else {
-      first_head_ = frame.head;  // held back
+      first_head_ = frame.head;  // stored by publish()
     }
     position_ = frame.end;
     staged_bytes_ += frame.end - from;
@@ -154,24 +155,24 @@ class FrameWriter {
     store_sent(*own_, frame.end, messages);
   }
 
-  // kYes: the consumer has released everything that is visible.
+  // Returns kYes if the consumer has released everything that is visible.
   Room look_whether_drained() {
     const Room room = look_for_room(0);
     return room == Room::kYes && received_ != visible() ? Room::kFull : room;
   }
 
-  // Whether the consumer has released everything before `end`, the end of a sent message. False if
-  // the consumer's position is impossible.
+  // Returns whether the consumer has released everything before `end`, the end of a sent message.
+  // False if the consumer's position is impossible.
   bool has_released(ChannelPosition end) const {
     const ChannelPosition received = load_received(*peer_);  // C0
     return received >= end && received <= visible();
   }
 
-  // The consumer's last loaded position. After kCorrupt it is the impossible one.
+  // Returns the consumer's last loaded position. After kCorrupt, it is the impossible one.
   ChannelPosition received() const { return received_; }
 
  private:
-  // Distance at which a long claim prefetches lines, so that C2 does not wait for them.
+  // A long claim prefetches lines at this distance, so that C2 does not wait for them.
   static constexpr std::uint64_t kPrefetchBytes = 1024;
 
   struct alignas(kFrameAlign) Line {
@@ -228,8 +229,8 @@ class FrameWriter {
   std::uint32_t payload_offset_ = 0;
   FrameHeads heads_;
   std::uint32_t line_bytes_max_ = 0;   // payload of a frame of one line, at payload_offset_
-  std::uint32_t short_bytes_max_ = 0;  // and, in a packed channel, at kPayloadOffsetShort
-  std::unique_ptr<Line> line_;  // on the heap, because claims point to it if the writer moves
+  std::uint32_t short_bytes_max_ = 0;  // the same; in a packed channel, at kPayloadOffsetShort
+  std::unique_ptr<Line> line_;         // on the heap, so that claims stay valid if the writer moves
 
   ChannelPosition position_ = 0;    // next frame
   std::uint64_t staged_bytes_ = 0;  // bytes before it

@@ -1,4 +1,4 @@
-// Constants and words of all memory files that processes share. No behaviour.
+// Constants and words of all memory files that processes share, without behaviour.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace lapwing {
 
-// Version of everything that two processes share (docs/reference/abi-policy.md).
+// Version of all files and protocols that two processes share (docs/reference/abi-policy.md).
 inline constexpr std::uint32_t kAbiVersion = 1;
 inline constexpr std::uint64_t kPageBytes = 4096;
 

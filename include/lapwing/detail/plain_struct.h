@@ -15,7 +15,7 @@
 
 namespace lapwing::detail {
 
-// A struct that is its bytes, and no view: the bytes of a view are an address.
+// A struct whose value is its bytes. Views are excluded, because their bytes contain an address.
 template <typename Struct>
 concept PlainStruct =
     std::is_class_v<Struct> && std::is_trivially_copyable_v<Struct> && !std::is_const_v<Struct> &&
@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(const Struct& plain) {
   return std::as_bytes(std::span(&plain, 1));
 }
 
-// Nothing where the bytes have another size.
+// Returns nullopt if the bytes have another size.
 template <PlainStruct Struct>
 std::optional<Struct> copy_as(std::span<const std::byte> bytes) {
   if (bytes.size() != sizeof(Struct)) return std::nullopt;

@@ -1,14 +1,14 @@
 // The prices of one side of a book: a sorted array whose end is the best price.
 //
-// Why an array: most changes are within a few ticks of the best price, which is the last element.
-// There a search compares a few neighbours, and an insertion or removal moves a few. Far from the
-// best price, a binary search finds the price, and an insertion or removal moves all better prices.
-// Each takes 16 bytes, and a thousand of them move in the time of one cache miss.
+// It is an array because most changes are within a few ticks of the best price, which is the last
+// element. There, a search compares a few neighbours, and an insertion or removal moves a few. Far
+// from the best price, a binary search finds the price, and an insertion or removal moves all
+// better prices. Each price takes 16 bytes, and moving a thousand takes as long as one cache miss.
 //
 // A rank orders prices on both sides: the better price has the higher rank.
 //
-// Invariants: ranks rise strictly. No allocation after it has reached its largest size.
-// Thread safety: one thread.
+// Invariant: ranks are strictly increasing. Does not allocate after it has reached its largest
+// size. Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,11 @@ class PriceLadder {
   };
 
   std::size_t size() const { return rungs_.size(); }
-  // 0 is the best.
+  // Index 0 is the best price.
   const Rung& operator[](std::size_t index) const { return rungs_[rungs_.size() - 1 - index]; }
 
-  // Position of the rank if holds() returns true, else the position at which to insert it.
+  // Returns the position of the rank if holds() is true there, else the position at which to insert
+  // it.
   std::size_t seek(std::int64_t rank) const {
     std::size_t at = rungs_.size();
     const std::size_t near = at > kNearRungs ? at - kNearRungs : 0;

@@ -1,14 +1,14 @@
-// The time of day for stamps of records: CLOCK_REALTIME in ns since 1970, UTC. If the processor's
-// time-stamp counter ticks evenly, a call costs one reading of it.
+// The clock that stamps records: CLOCK_REALTIME in ns since 1970, UTC. If the processor's
+// time-stamp counter ticks evenly, a call costs one read of that counter.
 //
-// The counter is compared with the clock every 50 ms. So a stamp follows a clock that is slewed,
-// and is late by at most 50 ms after the clock was set. Between two comparisons it is off by at
-// most some hundred nanoseconds. For the first 10 ms the rate is not known, and each call reads
-// counter and clock.
+// The counter is compared with the clock every 50 ms. So stamps follow a clock that is slewed, and
+// reflect a set clock within 50 ms. Between two comparisons, a stamp is off by at most a few
+// hundred nanoseconds. For the first 10 ms, the rate is not known, and each call reads both counter
+// and clock.
 //
 // If the counter does not tick evenly, each call reads the clock. This is the case if the CPUID bit
-// for an invariant counter is not set, if the rate changes or is below 1 GHz, and on other
-// processors than x86-64.
+// for an invariant counter is not set, if the rate changes or is below 1 GHz, and on processors
+// other than x86-64.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,7 +27,7 @@ struct ClockLook {
 // Converts ticks to UTC for some time after each comparison.
 class TickScale {
  public:
-  // Whether utc_ns() is valid at `ticks`.
+  // Returns whether utc_ns() is valid at `ticks`.
   bool covers(std::uint64_t ticks) const { return ticks - anchor_.ticks < valid_ticks_; }
   std::uint64_t utc_ns(std::uint64_t ticks) const {
     return anchor_.utc_ns + (((ticks - anchor_.ticks) * ns_per_tick_) >> 32);
@@ -39,7 +39,7 @@ class TickScale {
   void restart(const ClockLook& look);
 
   ClockLook anchor_;               // first comparison of a calibration, then the newest one
-  std::uint64_t valid_ticks_ = 0;  // from the anchor on; 0: the rate is not known
+  std::uint64_t valid_ticks_ = 0;  // counted from the anchor; 0: the rate is not known
   std::uint64_t ns_per_tick_ = 0;  // in units of 2^-32
   bool has_anchor_ = false;
 };

@@ -1,6 +1,6 @@
-// All that a publish touches besides the slot and the ring's head: one cache line.
+// One cache line with everything that a publish accesses besides the slot and the ring's head.
 //
-// Thread safety: the publishing thread's, but for the attention word.
+// Thread safety: for the publishing thread only, except for the attention word.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lapwing::detail {
 
-// A record as bytes, its padding included.
+// A record as bytes, including its padding.
 template <std::size_t kBytes>
 struct RecordBytes {
   std::byte bytes[kBytes];
@@ -22,15 +22,15 @@ struct RecordBytes {
 struct alignas(64) PublishPath {
   SlotWriter writer;
   Sequence head;
-  Sequence limit;  // what the gate last allowed; 0 while, and once, nothing may be published
+  Sequence limit;  // last sequence allowed by the journal gate; 0: nothing may be published
   AttentionWord attention;
-  // record_tag() of the type that was published last; the size of a record before the first one.
+  // record_tag() of the last published type; before the first record, the record size.
   std::uint32_t accepted_tag;
 
-  // Whether the next record may be stored without a look at anything else.
+  // Returns whether the next record may be stored without any other check.
   bool admits_next() const { return head < limit; }
-  // A record of writer.record_bytes() bytes, where it admits_next(). The caller then looks at
-  // `attention`.
+  // Publishes a record of writer.record_bytes() bytes. Precondition: admits_next(). The caller must
+  // then check `attention`.
   template <typename Record>
   [[gnu::always_inline]] Sequence publish(const Record& record) {
     static_assert(std::is_trivially_copyable_v<Record>);
@@ -38,7 +38,7 @@ struct alignas(64) PublishPath {
     writer.store<sizeof(Record)>(n, reinterpret_cast<const std::byte*>(&record));
     return announce(n);
   }
-  // Once record n is in its slot.
+  // Call it once record n is in its slot.
   [[gnu::always_inline]] Sequence announce(Sequence n) {
     head = n;
     writer.move_head(n);

@@ -1,9 +1,9 @@
 // One cache line with everything that a subscriber needs, besides the slot, to take a record from
 // the ring.
 //
-// Between two of its calls, a subscriber that reads the ring leaves the path open. Records below
-// `limit` are then taken only here, and `next` - `counted` is their number. Every other call closes
-// the path first (subscribers/read_cursor.h).
+// Between two calls, a subscriber that reads the ring leaves the path open. Records below `limit`
+// are then taken only here, and `next` - `counted` is their number. Every other call closes the
+// path first (subscribers/read_cursor.h).
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,8 +19,8 @@
 
 namespace lapwing::detail {
 
-// Copies word by word, as the words were loaded. A wider move would wait for the narrower stores
-// before it.
+// Copies word by word, as the words were loaded. A wider load would have to wait for the narrower
+// stores before it.
 template <typename Record>
 [[gnu::always_inline]] inline void copy_words(Record& record, const Word* words) {
   std::byte* const bytes = reinterpret_cast<std::byte*>(&record);
@@ -49,15 +49,15 @@ struct alignas(64) ReadPath {
     return slots + (((n - 1) & mask) << shift);
   }
 
-  // Subscriber::live(): the path is open, and at most `live_within` records are published that were
-  // not taken.
+  // Implements Subscriber::live(): the path is open, and at most `live_within` published records
+  // were not taken.
   bool is_near_head() const {
     const Sequence beyond = next + live_within;
     return limit != 0 && !slot_is_ready(slot(beyond, slot_shift), beyond);
   }
 
   // Takes the next record if one of up to 1 + `more_looks` polls finds it. Returns false and leaves
-  // `record` as it is if the path is closed, the records have another size, or there is none.
+  // `record` unchanged if the path is closed, the records have another size, or there is no record.
   template <typename Record>
   [[gnu::always_inline]] bool take(Record& record, std::uint32_t more_looks) {
     static_assert(std::is_trivially_copyable_v<Record>);
@@ -80,7 +80,7 @@ struct alignas(64) ReadPath {
   // contains garbage if there is no record.
   bool take_bytes(std::byte* out, std::uint32_t more_looks);
 
-  // Whether look() finds the record in up to 1 + `more_looks` calls.
+  // Calls look() up to 1 + `more_looks` times. Returns whether it found the record.
   template <typename Look>
   [[gnu::always_inline]] static bool look_until(std::uint32_t more_looks, const Look& look) {
     for (;; --more_looks) {

@@ -1,5 +1,5 @@
-// The description of a record at compile time, which LAPWING_RECORD makes from a struct's members,
-// and the checks of its static assertions.
+// The compile-time description of a record, which LAPWING_RECORD makes from a struct's members, and
+// the checks for its static assertions.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -30,15 +30,15 @@ enum class FieldType : std::uint32_t {
   kUInt64 = 8,
   kFloat32 = 9,
   kFloat64 = 10,
-  kChar = 11,   // one letter
-  kText = 12,   // letters, to the first zero or to the end
+  kChar = 11,   // one character
+  kText = 12,   // characters, up to the first zero or the end
   kBytes = 13,  // shown as hexadecimal digits
 };
 
 enum class FieldUnit : std::uint32_t {
   kPlain = 0,
-  kPrice = 1,  // int64, 1e-9 of a currency or point; the largest value: none
-  kUtcNs = 2,  // uint64, ns since 1970; the largest value: none
+  kPrice = 1,  // int64, 1e-9 of a currency or point; the maximum means none
+  kUtcNs = 2,  // uint64, ns since 1970; the maximum means none
   kFlags = 3,  // unsigned, a sum of named bits
 };
 
@@ -50,13 +50,13 @@ enum class FieldRole : std::uint32_t {
   kSpare = 4,        // unused bytes; a later version may use them
 };
 
-// A name for a value of an enumeration, or for a flag: then `value` is its bit.
+// A name for a value of an enumeration, or for a flag, whose `value` is its bit.
 struct NamedValue {
   std::string_view name;
   std::int64_t value = 0;
 };
 
-// A member of a struct; an array of numbers is `count` fields.
+// A member of a struct. An array of numbers becomes `count` fields.
 struct FieldDescription {
   std::string_view name;
   FieldType type = FieldType::kBytes;
@@ -95,7 +95,7 @@ constexpr bool is_field_name(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Limits of a record's size. schema_check.cc asserts that they are those of a ring.
+// Limits of a record's size. schema_check.cc asserts that they equal those of a ring.
 inline constexpr std::size_t kDescribedBytesMin = 8;
 inline constexpr std::size_t kDescribedBytesMax = 4088;
 
@@ -200,7 +200,7 @@ constexpr RecordDescription<kFields> describe(std::string_view name, std::uint32
   return {name, version, sizeof(Record), fields};
 }
 
-// bid_px_00, bid_px_01 …
+// Returns, for example, bid_px_00 or bid_px_01.
 inline std::string element_name(std::string_view field, std::uint32_t index) {
   std::string digits = std::to_string(index);
   if (digits.size() < 2) digits.insert(0, 1, '0');
@@ -240,7 +240,7 @@ constexpr bool names_fit(const RecordDescription<kFields>& record) {
   return record.version > 0 && is_schema_name(record.name) && fields <= kSchemaFieldsMax &&
          std::ranges::all_of(record.fields, is_field_name, &FieldDescription::name);
 }
-// Neither a hole nor two fields in one place; sorted by offset.
+// Returns whether the fields, sorted by offset, cover the record without gaps or overlaps.
 constexpr bool covers(std::span<const FieldDescription> fields, std::uint32_t record_bytes) {
   std::uint32_t end = 0;
   for (const FieldDescription& field : fields) {

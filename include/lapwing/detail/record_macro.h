@@ -1,4 +1,4 @@
-// LAPWING_RECORD and its parts.
+// LAPWING_RECORD and its helper macros.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@
 #define LAPWING_DETAIL_JOIN(left, right) LAPWING_DETAIL_JOIN_NOW(left, right)
 #define LAPWING_DETAIL_JOIN_NOW(left, right) left##right
 
-// The preprocessor reads its result once more for each level: enough for 340 members.
+// The preprocessor rescans its result once for each level, which is enough for 340 members.
 #define LAPWING_DETAIL_EXPAND(...) \
   LAPWING_DETAIL_EXPAND_4(         \
       LAPWING_DETAIL_EXPAND_4(LAPWING_DETAIL_EXPAND_4(LAPWING_DETAIL_EXPAND_4(__VA_ARGS__))))

@@ -1,4 +1,4 @@
-// A number by which the publish path recognises the type of a record in one comparison.
+// A number with which the publish path recognises the type of a record in one comparison.
 //
 // Thread safety: constants.
 #pragma once
@@ -40,7 +40,8 @@ consteval bool has_own_description() {
   }
 }
 
-// The size of a struct that has no description; else kDescribedTag and a hash of the description.
+// Returns the size of a struct that has no description, else kDescribedTag and a hash of the
+// description.
 template <typename Record>
 consteval std::uint32_t record_tag() {
   if constexpr (has_own_description<Record>()) {

@@ -1,5 +1,5 @@
-// A slot, byte for byte: a stamp of 64 bits, the record as words of 64 bits, the last one padded,
-// and what is left of the slot.
+// The layout of a slot: a 64-bit stamp, the record as 64-bit words (the last one padded), and
+// unused bytes.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace lapwing {
 inline constexpr std::uint32_t kSlotBytesMin = 16;
 inline constexpr std::uint32_t kStampBytes = 8;
 
-// Bytes of the slot for a record: stamp and record, rounded up to a power of two.
+// Returns the slot size for a record: stamp and record, rounded up to a power of two.
 constexpr std::uint32_t slot_bytes_for(std::uint32_t record_bytes) {
   const std::uint32_t slot = std::bit_ceil(record_bytes + kStampBytes);
   return slot < kSlotBytesMin ? kSlotBytesMin : slot;

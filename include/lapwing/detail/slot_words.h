@@ -1,5 +1,6 @@
-// The slot protocol: how one publisher passes a record to any number of readers. It needs no list
-// of them. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
+// The slot protocol, with which one publisher passes a record to any number of readers. It does not
+// need a list of the readers. A slot is a 64-bit stamp and the record as 64-bit words, the last one
+// zero-padded.
 //
 //     publisher writes n                        subscriber reads n
 //     W1 stamp  = 2n-1  release                 R1 stamp  acquire         must be 2n or more
@@ -18,7 +19,7 @@
 // An accepted record is therefore exactly the published one. On x86-64, all accesses are plain
 // moves.
 //
-// This also holds if W1 and R3 are relaxed. They are release and acquire for the reader that is
+// This also holds if W1 and R3 are relaxed. They are release and acquire for a reader that is
 // lapped. After R1 and R3 it must see every head and every `archived` that the publisher saw or
 // stored before W1(m). Otherwise it would report a good stamp as damage, or a record that is in the
 // journal as lost.
@@ -51,13 +52,13 @@ constexpr SlotReadResult judge_stamp(Word stamp, Sequence n) {
   return {SlotRead::kNotYet, stamp};
 }
 
-// Whether the slot may contain record n. Orders nothing: the R1 of the load that follows does.
+// Returns whether the slot may contain record n. Orders nothing; the R1 of the following load does.
 inline bool slot_is_ready(const std::byte* slot, Sequence n) {
   const Word& stamp = *reinterpret_cast<const Word*>(slot);
   return detail::load(stamp, std::memory_order_relaxed) >= ready_stamp(n);
 }
 
-// Moves of one word, each with its order. Correct on every processor.
+// Moves one word at a time, each with its memory order. Correct on every processor.
 struct WordMoves {
   // W2 for all words of a record of `bytes` bytes. Reads no other byte; zero-pads the last word.
   [[gnu::always_inline]] static void store_words(Word* words, const std::byte* record,
@@ -90,7 +91,7 @@ struct WordMoves {
   }
 };
 
-// The protocol. `Moves` copies the words between the stamps: WordMoves, or in tests/torture a
+// The protocol. `Moves` copies the words between the stamps. It is WordMoves, or in tests/torture a
 // variant that pauses in the middle of a record. If the compiler knows record_bytes, the result is
 // straight-line code; proto/hot_sizes.h lists the sizes with such code.
 template <typename Moves>
@@ -135,8 +136,8 @@ inline void store_head(Word& head, Sequence n) {
 
 // Prefetches the slot's first line into the second-level cache, because a core can wait for more
 // lines there than in its first level (docs/explanation/adr/0007-prefetching-publisher.md and
-// 0012-reading-in-runs.md). Always inlined, and so are its callers: gcc removes calls of a function
-// that does nothing else.
+// 0012-reading-in-runs.md). It and its callers are always inlined, because gcc removes calls of a
+// function that does nothing else.
 [[gnu::always_inline]] inline void prefetch_slot(const std::byte* slot) {
   constexpr int kLoad = 0;
   constexpr int kSecondLevel = 2;

@@ -1,7 +1,9 @@
-// The publish path's part in the ring: stores records into slots and moves head.
+// The part of the publish path that writes to the ring: stores records into slots and advances
+// head.
 //
-// Thread safety: one thread, ever. Borrows the ring's mapping, which must outlive it.
-// Cost: plain stores only; no allocation, no system call, no read of anything a reader writes.
+// Thread safety: always the same thread. Borrows the ring's mapping, which must outlive it.
+// Cost: only plain stores. No allocation and no system call, and it reads nothing that a reader
+// writes.
 #pragma once
 
 #include <bit>
@@ -35,8 +37,8 @@ class SlotWriter {
     prefetch_slot(slot(n + kPrefetchSlots));
   }
 
-  // Stores record n, of record_bytes(); readers may take it at once. The caller has checked that n
-  // may be written (the journal gate) and that n follows the record before it. Head is at n -
+  // Stores record n, of record_bytes() bytes. Readers may take it at once. The caller has checked
+  // that n may be written (the journal gate) and that n follows the previous record. Head is at n -
   // capacity or beyond, which stamp_is_corrupt requires.
   template <std::size_t kBytes>
   [[gnu::always_inline]] void store(Sequence n, const std::byte* record) const {

@@ -1,5 +1,4 @@
-// Catch2 3 under the name and with the words of Catch2 2, for the tests where version 3 is
-// installed.
+// Provides Catch2 3 with the header name and the macros of Catch2 2, for systems with version 3.
 #pragma once
 
 #include <catch2/catch_all.hpp>

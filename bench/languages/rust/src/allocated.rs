@@ -1,4 +1,4 @@
-//! Counts what this program allocates: Rust has no counter of its own.
+//! Counts the bytes that this program allocates, because Rust has no such counter.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,17 +12,17 @@ thread_local! {
     static BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// By this thread, since it began.
+/// Bytes allocated by this thread since its start.
 pub fn bytes() -> u64 {
     BYTES.get()
 }
 
 fn count(bytes: usize) {
-    // A thread that is ending has no counter any more.
+    // While a thread ends, its counter no longer exists.
     let _ = BYTES.try_with(|counted| counted.set(counted.get() + bytes as u64));
 }
 
-// SAFETY: passes everything on.
+// SAFETY: forwards all calls.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

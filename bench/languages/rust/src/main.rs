@@ -1,4 +1,4 @@
-//! How fast the package is: README.md of the folder above.
+//! Measures the rates of the package. See README.md of the parent folder.
 
 mod allocated;
 mod passes;
@@ -19,7 +19,7 @@ const RECORD_BYTES: usize = 56;
 const MESSAGE_BYTES: usize = 32;
 const CAPACITY: u64 = 1 << 20;
 const CAPACITY_BOTH_WAYS: u64 = 4096;
-/// For the process on the other side.
+/// Maximum wait for the process on the other side.
 const START_MAX: Duration = Duration::from_secs(10);
 
 type Record = [u8; RECORD_BYTES];
@@ -98,7 +98,7 @@ fn read(step: &Step) -> Answer {
     Ok(format!("ns={:.3} garbage={:.3}", rate.ns, rate.garbage))
 }
 
-/// The next record, behind the events that stand before it.
+/// Reads the next record, and skips events before it.
 fn take_one(
     subscriber: &mut Subscriber,
     record: &mut Record,
@@ -153,7 +153,7 @@ fn publish_one(step: &Step) -> Answer {
     Ok(format!("ns={:.3}", rate.ns))
 }
 
-/// A bus each way. The subscriber waits for the other side's.
+/// One bus in each direction. The subscriber waits for the other side's bus.
 struct BothWays {
     publisher: Publisher,
     subscriber: Subscriber,
@@ -216,7 +216,7 @@ fn channel_echo(step: &Step) -> Answer {
         claim.commit(1)?;
         messages.release()?;
     }
-    // It fails where the other side has ended, which it does once it has everything.
+    // Fails if the other side has ended, which it does after receiving everything.
     let _ = outgoing.drain(FOREVER);
     Ok(String::new())
 }

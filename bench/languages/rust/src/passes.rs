@@ -1,4 +1,4 @@
-//! How rates are timed.
+//! Timing of the rates.
 
 use std::time::{Duration, Instant};
 
@@ -19,13 +19,13 @@ pub fn timed(work: impl FnOnce() -> Result<(), Failure>) -> Result<Timed, Failur
 }
 
 pub struct Rate {
-    /// Of the median pass, a record.
+    /// The median pass, in ns per record.
     pub ns: f64,
-    /// Bytes allocated a record, in all passes.
+    /// Bytes allocated per record, in all passes.
     pub garbage: f64,
 }
 
-/// As many passes as the step says, and one before them that warms up.
+/// Runs the number of passes in the step, after one pass as a warm-up.
 pub fn rate_of(
     step: &Step,
     records: u64,
@@ -38,7 +38,7 @@ pub fn rate_of(
     Ok(Rate { ns: median_ns(all, records)?, garbage: allocated as f64 / (passes * records) as f64 })
 }
 
-/// ns of a round trip in the median block; the first block warms up.
+/// The ns per round trip in the median block. The first block is a warm-up.
 pub fn round_trip_ns(
     count: u64,
     mut round_trip: impl FnMut() -> Result<(), Failure>,

@@ -1,5 +1,5 @@
-//! bcast: a mapped ring, written in place, read message by message within a batch, busy. A reader
-//! that was overrun starts again at the newest, as its documentation shows.
+//! bcast: a mapped ring, written in place, read message by message within a batch, busy. An overrun
+//! reader restarts at the newest record, as its documentation shows.
 
 use bcast::{
     Error, MappedReader, MappedWriter, MmapMutStorage, MmapStorage, StorageExt, HEADER_SIZE,
@@ -19,7 +19,7 @@ pub struct Bcast<const W: usize> {
 
 #[inline(always)]
 fn bytes_of<const W: usize>(record: &mut Record<W>) -> &mut [u8] {
-    // SAFETY: words without padding, and any bytes make words.
+    // SAFETY: words without padding, and any bytes are valid words.
     unsafe { std::slice::from_raw_parts_mut(record.as_mut_ptr().cast(), W * 8) }
 }
 

@@ -1,4 +1,5 @@
-//! iceoryx2: publish and subscribe between processes, samples loaned and written in place, busy.
+//! iceoryx2: publish and subscribe between processes. Samples are loaned and written in place,
+//! busy.
 
 use iceoryx2::config::Config;
 use iceoryx2::port::publisher::Publisher;
@@ -10,7 +11,7 @@ use crate::scenarios::Peer;
 
 const READ_RECORDS_MAX: u64 = 256;
 
-/// OVERFLOW: a full buffer loses its oldest; without, the publisher waits for room.
+/// OVERFLOW: a full buffer drops its oldest sample. Otherwise the publisher waits for room.
 pub struct Iceoryx2<const W: usize, const OVERFLOW: bool> {
     out: Option<Publisher<ipc::Service, Record<W>, ()>>,
     input: Option<Subscriber<ipc::Service, Record<W>, ()>>,
@@ -18,7 +19,7 @@ pub struct Iceoryx2<const W: usize, const OVERFLOW: bool> {
     _node: Node<ipc::Service>,
 }
 
-/// Everything of this measurement in its own directory, and under its own name in shared memory.
+/// Keeps all files of this measurement in its own directory, with its own name in shared memory.
 fn config_of(options: &Options) -> Config {
     let mut config = Config::default();
     let root = options.path("iox2").to_string_lossy().into_owned();

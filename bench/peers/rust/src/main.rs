@@ -1,5 +1,5 @@
-//! Peers that are crates. The program's own name says which one it is; `README.md` in the folder
-//! above says what it is asked and what it answers.
+//! Peers that are crates. The program's name selects the peer. `README.md` in the parent folder
+//! describes the arguments and the output.
 
 mod measure;
 mod scenarios;
@@ -19,7 +19,7 @@ use std::path::Path;
 
 use measure::{fail, Histogram, Options};
 
-/// A record is a type of these interfaces, so that its size is known when they are compiled.
+/// A record is a type of these interfaces, so its size must be known at compile time.
 macro_rules! run {
     ($options:expr, $peer:ident $(, $extra:expr)*) => {
         match $options.bytes {

@@ -1,5 +1,5 @@
-//! What every peer is measured with: records that show what happened to them, a histogram, and the
-//! files over which the two sides meet. It counts as `cpp/` does; README.md has the interface.
+//! Shared by all peers: records that detect damage, a histogram, and the files that synchronize the
+//! two sides. It counts like `cpp/`. README.md describes the interface.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::Duration;
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Ends an echo.
 pub const END_NUMBER: u64 = u64::MAX;
-/// Set in the number an echo sends back for a record that came damaged.
+/// Set by an echo in the number of a record that arrived damaged.
 pub const DAMAGED_BIT: u64 = 1 << 63;
 const MEETING_NS_MAX: u64 = 60_000_000_000;
 
@@ -41,7 +41,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Of records after `last`.
+    /// Counts records after `last`.
     pub fn after(last: u64) -> Self {
         Self { last, ..Self::default() }
     }
@@ -59,7 +59,7 @@ impl Arrivals {
         }
     }
 
-    /// Of `published` in all. A torn record is torn, not lost, whichever it was.
+    /// The number of lost records of `published`. Torn records count as torn, not as lost.
     pub fn lost(&self, published: u64) -> u64 {
         published.saturating_sub(self.in_order + self.torn)
     }
@@ -69,7 +69,8 @@ const BITS: u32 = 6;
 const EXACT: u64 = 2 << BITS;
 const BUCKETS: usize = ((64 - BITS as usize - 1) << BITS) + EXACT as usize;
 
-/// Log-linear: below 128 ns a bucket is one nanosecond; above, 64 buckets to a power of two.
+/// Log-linear: below 128 ns a bucket is one nanosecond; above, there are 64 buckets per power of
+/// two.
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
@@ -87,7 +88,8 @@ impl Histogram {
         self.max = self.max.max(duration_ns);
     }
 
-    /// The smallest bucket's end that `fraction` of the durations do not exceed; 0 of none.
+    /// The end of the smallest bucket that `fraction` of the durations do not exceed; 0 if there
+    /// are none.
     pub fn percentile_ns(&self, fraction: f64) -> u64 {
         let rank = (fraction * self.count as f64).ceil().max(1.0);
         let mut seen = 0;
@@ -153,7 +155,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Ends the program with exit code 2 where they make no sense.
+    /// Ends the program with exit code 2 if they are not valid.
     pub fn parse(arguments: &[String]) -> Self {
         let mut options = Self {
             scenario: arguments.first().cloned().unwrap_or_else(|| usage("no scenario")),
@@ -210,7 +212,7 @@ impl Options {
     pub fn has_witness(&self) -> bool {
         self.scenario == "stopped-of-two"
     }
-    /// The names of the roles that read what a publisher publishes.
+    /// The roles that read the publisher's records.
     pub fn readers(&self) -> &'static [&'static str] {
         if self.has_witness() { &["subscriber", "witness"] } else { &["subscriber"] }
     }
@@ -220,7 +222,7 @@ impl Options {
     pub fn receives(&self) -> bool {
         !self.sends_first() || self.both_ways()
     }
-    /// The names of the direction in which this side sends, and of the other.
+    /// The name of the direction in which this side sends.
     pub fn out_name(&self) -> &'static str {
         if self.sends_first() { "ping" } else { "pong" }
     }
@@ -237,7 +239,7 @@ impl Options {
     pub fn is_announced(&self, file: &str) -> bool {
         self.path(file).exists()
     }
-    /// Looks a thousand times a second; fails after a minute.
+    /// Polls a thousand times per second. Fails after a minute.
     pub fn await_file(&self, file: &str) {
         let deadline_ns = now_ns() + MEETING_NS_MAX;
         while !self.is_announced(file) {
@@ -263,7 +265,7 @@ pub fn fail(message: &str) -> ! {
     exit(1)
 }
 
-/// The value, or the end of the program with what went wrong.
+/// Returns the value, or ends the program with the error.
 pub fn or_fail<T, E: std::fmt::Debug>(result: Result<T, E>, what: &str) -> T {
     result.unwrap_or_else(|error| fail(&format!("{what}: {error:?}")))
 }
@@ -272,7 +274,7 @@ pub fn or_fail<T, E: std::fmt::Debug>(result: Result<T, E>, what: &str) -> T {
 #[inline(always)]
 pub fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a timespec of ours.
+    // SAFETY: `now` is a local timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

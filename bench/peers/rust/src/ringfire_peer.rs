@@ -1,4 +1,4 @@
-//! ringfire: its ring of fixed slots, latest wins, batches out and in, busy.
+//! ringfire: its ring of fixed slots, latest wins, batches in both directions, busy.
 
 use ringfire::{RingConsumer, RingProducer};
 

@@ -1,4 +1,4 @@
-//! The scenarios, over any peer. Each process runs one role of one scenario and prints one line.
+//! The scenarios, for any peer. Each process runs one role of one scenario and prints one line.
 
 use std::hint::spin_loop;
 use std::process::exit;
@@ -19,27 +19,27 @@ pub const SILENCE_NS_MAX: u64 = 200_000_000;
 const STEADY_NS: u64 = 500_000_000;
 pub const LOOKS_BETWEEN_CLOCKS: u64 = 1024;
 pub const STUCK_NS_MAX: u64 = 60_000_000_000;
-const LOOKS_AFTER_THE_END: u64 = 20; // that a publish is still under way
+const LOOKS_AFTER_THE_END: u64 = 20; // checks that a publish is still in progress
 
-/// One side's end of a peer. Made by `open`, which connects as far as that side can by itself.
+/// One side of a peer. Created by `open`, which connects as far as one side can.
 pub trait Peer<const W: usize>: Sized {
     fn open(options: &Options) -> Self;
-    /// Writes records first, first + 1, … with `fill`; returns how many it took, 0 where it has no
+    /// Writes records first, first + 1, … with `fill`. Returns how many it took, 0 if there is no
     /// room now.
     fn send(&mut self, first: u64, count: u64) -> u64;
-    /// Calls on_record for records that are there now; returns how many.
+    /// Calls on_record for available records. Returns how many.
     fn receive(&mut self, on_record: impl FnMut(&Record<W>)) -> u64;
-    /// What the peer's interface said was lost, or -1.
+    /// The number of lost records that the peer's interface reported, or -1.
     fn reported_lost(&self) -> i64 {
         -1
     }
-    /// How many records are best sent together when there are as many.
+    /// The best number of records per send, if enough are available.
     fn send_records_max(&self) -> u64 {
         1
     }
 }
 
-/// A wait for the other side that never lasts for ever.
+/// A bounded wait for the other side.
 #[derive(Default)]
 struct Patience {
     looks: u64,
@@ -180,7 +180,7 @@ fn run_saturating_publisher<const W: usize, P: Peer<W>>(options: &Options, peer:
     announce_and_stay(options);
 }
 
-/// Everything has been published; the memory may go with this side.
+/// Announces that all records have been published. The memory may disappear with this side.
 fn announce_and_stay(options: &Options) {
     options.announce("published");
     options.await_file("received");
@@ -189,7 +189,7 @@ fn announce_and_stay(options: &Options) {
 fn run_saturated_subscriber<const W: usize, P: Peer<W>>(options: &Options, peer: &mut P) {
     let mut arrivals = Arrivals::default();
     let (mut first_ns, mut first_count, mut last_ns, mut empty_looks) = (0, 0, 0, 0);
-    let mut over_ns: u64 = 0; // since when it is known that all is published
+    let mut over_ns: u64 = 0; // since when all records are known to be published
     let opened_ns = now_ns();
     while arrivals.last < options.records {
         if peer.receive(|record| arrivals.add(record)) != 0 {
@@ -213,7 +213,7 @@ fn run_saturated_subscriber<const W: usize, P: Peer<W>>(options: &Options, peer:
             if over_ns != 0 {
                 break;
             }
-            // A silence of before may be this side's own, which did not run while it was published.
+            // An earlier silence may be caused by this side, if it did not run meanwhile.
             if options.is_announced("published") {
                 over_ns = now_ns();
             }
@@ -294,11 +294,11 @@ impl SteadyFigures {
     }
 }
 
-/// A steady rate, record n due at start + n / rate. A `send` that blocks past the end is told by a
-/// thread that watches, which then ends the process.
+/// A steady rate: record n is due at start + n / rate. A watching thread detects a `send` that
+/// blocks past the end, and then ends the process.
 struct Steady {
     figures: Mutex<SteadyFigures>,
-    began_ns: AtomicU64, // of the record that is being published
+    began_ns: AtomicU64, // start of the current publish
     done: AtomicBool,
     start_ns: u64,
     end_ns: u64,
@@ -322,7 +322,7 @@ impl Steady {
         self.start_ns + (n as f64 * self.interval_ns) as u64
     }
 
-    /// Returns the number of the last record that was published.
+    /// Returns the number of the last published record.
     fn publish<const W: usize, P: Peer<W>>(&self, peer: &mut P, mut number: u64) -> u64 {
         for n in 0.. {
             let due_ns = self.due_ns(n);
@@ -359,8 +359,9 @@ impl Steady {
 
     fn watch(&self, options: &Options) {
         thread::sleep(Duration::from_nanos(self.end_ns.saturating_sub(now_ns())));
-        // By looks, not by the clock: where the whole machine stood still it is not the peer. And a
-        // publisher that has come to the end may still be counting what it has left undone.
+        // Counts checks instead of time, because if the whole machine was paused, the peer is not
+        // blocked. A publisher that has reached the end may also still be counting the remaining
+        // records.
         let mut looks = 0;
         while looks < LOOKS_AFTER_THE_END {
             thread::sleep(Duration::from_nanos(SILENCE_NS_MAX / LOOKS_AFTER_THE_END));

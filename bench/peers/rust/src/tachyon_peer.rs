@@ -1,5 +1,5 @@
-//! tachyon-ipc: one ring each way, written and read in place, pure spinning, batches where
-//! there are many.
+//! tachyon-ipc: one ring per direction, written and read in place, pure spinning, in batches if
+//! there are several records.
 
 use std::thread;
 use std::time::Duration;
@@ -44,13 +44,13 @@ fn record_of<const W: usize>(data: &[u8]) -> &Record<W> {
     if data.len() != W * 8 || data.as_ptr().align_offset(8) != 0 {
         fail("a message of another size or alignment");
     }
-    // SAFETY: as many bytes as words, aligned, and any bytes make words.
+    // SAFETY: the length matches, the data is aligned, and any bytes are valid words.
     unsafe { &*data.as_ptr().cast() }
 }
 
 impl<const W: usize> Peer<W> for Tachyon<W> {
     fn open(options: &Options) -> Self {
-        // Both sides open ping first: a listener waits until the other side has connected.
+        // Both sides open ping first, because a listener waits until the other side has connected.
         let ping = open_bus(options, "ping");
         let pong = options.both_ways().then(|| open_bus(options, "pong"));
         let (out, input) =
@@ -72,7 +72,7 @@ impl<const W: usize> Peer<W> for Tachyon<W> {
                 }
                 Err(error) => fail(&format!("cannot send: {error:?}")),
             };
-            // SAFETY: the slot is ours until it is committed, and holds W words.
+            // SAFETY: this side owns the slot until it is committed, and it holds W words.
             unsafe {
                 let slot = guard.as_mut_slice();
                 if slot.as_ptr().align_offset(8) != 0 {
@@ -93,8 +93,8 @@ impl<const W: usize> Peer<W> for Tachyon<W> {
         count
     }
 
-    /// Waits where there is nothing: its interface has no other way. What is waited for always
-    /// comes, since nothing is lost.
+    /// Waits if there is no record, because its interface has no other way. The wait always ends,
+    /// because no record is lost.
     #[inline(always)]
     fn receive(&mut self, mut on_record: impl FnMut(&Record<W>)) -> u64 {
         let input = self.input.as_ref().unwrap();

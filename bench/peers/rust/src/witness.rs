@@ -1,12 +1,13 @@
-//! The reader that lives while another one is stopped; it counts as `cpp/` does.
+//! The reader that runs while another one is stopped. It counts like `cpp/`.
 
 use std::hint::spin_loop;
 
 use crate::measure::{fail, now_ns, Arrivals, Options};
 use crate::scenarios::{Peer, LOOKS_BETWEEN_CLOCKS, SILENCE_NS_MAX, STUCK_NS_MAX};
 
-/// How long a reader heard nothing at most. The wait for the first record is not a silence, since
-/// nothing need have been published yet; the wait for one that did not come before the end is.
+/// The longest time without a record for a reader. The wait for the first record is not a silence,
+/// because records may not have been published yet. The wait for a record that did not arrive
+/// before the end is one.
 struct Silences {
     last_ns: u64,
     longest_ns: u64,
@@ -26,7 +27,7 @@ impl Silences {
         self.last_ns = now_ns;
     }
 
-    /// Nothing more is published from now on. What was, may still come.
+    /// Ends the measurement: no more records are published. Earlier records may still arrive.
     fn end(&mut self, now_ns: u64) {
         self.add(now_ns);
     }
@@ -36,7 +37,8 @@ impl Silences {
     }
 }
 
-/// Receives until `file` exists and then nothing has come for a while; records after number `last`.
+/// Receives records after number `last` until `file` exists and then no record has arrived for a
+/// while.
 fn listen_until<const W: usize, P: Peer<W>>(
     options: &Options,
     peer: &mut P,
@@ -64,7 +66,7 @@ fn listen_until<const W: usize, P: Peer<W>>(
         if !over && options.is_announced(file) {
             over = true;
             silences.end(now);
-            quiet_since_ns = now_ns(); // what was before may be that this side did not run
+            quiet_since_ns = now_ns(); // before that, this side may not have been running
         }
         if over && now.saturating_sub(quiet_since_ns) > SILENCE_NS_MAX {
             return (arrivals, silences);
@@ -75,7 +77,7 @@ fn listen_until<const W: usize, P: Peer<W>>(
     }
 }
 
-/// What comes while another reader is stopped, and when nothing does.
+/// Measures what arrives while another reader is stopped, and the silences.
 pub fn run_witness<const W: usize, P: Peer<W>>(options: &Options, peer: &mut P) {
     let (before, _) = listen_until::<W, P>(options, peer, "publisher.ready", 0);
     options.announce("witness.counts");

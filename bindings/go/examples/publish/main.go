@@ -14,7 +14,7 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// Quote is the record; the tags say what its fields are to readers.
+// Quote is the record. The tags describe its fields to readers.
 type Quote struct {
 	Time       uint64 `lapwing:",time"` // ns since 1970
 	Instrument uint32 `lapwing:",key"`

@@ -1,5 +1,4 @@
-// Command squareclient calls a squareserver, of this or of another language, and prints the square of each
-// number:
+// Command squareclient calls a squareserver, in this or another language, and prints the square of each number:
 //
 //	squareclient PATH NUMBER…
 package main

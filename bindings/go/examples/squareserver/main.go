@@ -1,5 +1,5 @@
-// Command squareserver answers calls: request type 1 with n, 8 bytes, little-endian, by a reply of type 2
-// with n*n. It serves one client after another until it is ended, and examples of other languages, too:
+// Command squareserver answers calls of type 1, which contain a number n as 8 bytes, little-endian. The reply
+// has type 2 and contains n*n. It serves one client after another, in any language, until it is interrupted:
 //
 //	squareserver PATH
 package main
@@ -19,7 +19,7 @@ import (
 const (
 	requestType = 1
 	replyType   = 2
-	badRequest  = 1 // the number of the error that another request is answered with
+	badRequest  = 1 // the error number for other requests
 )
 
 func main() {
@@ -41,12 +41,12 @@ func main() {
 			client.Close()
 		}
 		if code := lapwing.CodeOf(err); code != lapwing.ErrClosed && code != lapwing.ErrPeerGone && ctx.Err() == nil {
-			log.Print(err) // of this client; the next one is served
+			log.Print(err) // an error of this client; continue with the next one
 		}
 	}
 }
 
-// serve answers calls until the client has ended.
+// serve answers calls until the client disconnects.
 func serve(ctx context.Context, client *lapwing.Duplex) error {
 	var request lapwing.Request
 	for {
@@ -54,7 +54,7 @@ func serve(ctx context.Context, client *lapwing.Duplex) error {
 			return err
 		}
 		if request.Call == 0 {
-			continue // one-way: nobody waits for an answer
+			continue // one-way: no answer is expected
 		}
 		var err error
 		if request.Type != requestType || len(request.Payload) != 8 {

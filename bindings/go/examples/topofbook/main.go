@@ -1,5 +1,5 @@
-// Command topofbook prints the best bid and ask of each instrument of a bus of dbn.mbo, as they change,
-// until the bus is closed:
+// Command topofbook prints the best bid and ask of each instrument of a bus of dbn.mbo when they change, until
+// the bus is closed:
 //
 //	topofbook DIRECTORY
 package main
@@ -55,7 +55,7 @@ func follow(ctx context.Context, directory string) error {
 	return nil
 }
 
-// show prints what is not as it was shown before.
+// show prints the tops that have changed since they were last shown.
 func show(books *lapwing.Books, shown map[lapwing.BookKey]top) error {
 	keys, err := books.List(nil)
 	if err != nil {

@@ -65,7 +65,7 @@ func follow(ctx context.Context, directories []string) error {
 	return nil
 }
 
-// take reads and prints what the bus has now.
+// take reads once from the bus without waiting, and prints the result.
 func take(bus *lapwing.Subscriber, batch *lapwing.Batch, name string) error {
 	if err := bus.Read(lapwing.NoWait, batch); err != nil {
 		return err

@@ -6,14 +6,14 @@
                 case lapwing.Records(): print(item.first, item.rows["price"].mean())
                 case lapwing.Event(kind="gap"): print("missing", item.first, item.last)
 
-Durations and timeouts are seconds. A timeout of None waits forever, and one of 0 does not wait. For
-an option None means no limit. Times are ns since 1970, UTC. Prices are integers in units of 1e-9.
-Each error number has a class: `except lapwing.Closed`. All of them are `lapwing.Error`.
+Durations and timeouts are in seconds. A timeout of None waits forever, and one of 0 does not wait.
+For an option, None means no limit. Times are ns since 1970, UTC. Prices are integers in units of
+1e-9. Each error number has a class, for example `lapwing.Closed`. All derive from `lapwing.Error`.
 
-One thread at a time uses an object. Waits release the GIL, and Ctrl-C ends them.
+Only one thread may use an object at a time. Waits release the GIL, and Ctrl-C ends them.
 """
 
-from ._library import ABI, LIBRARY  # first: everything else calls the library
+from ._library import ABI, LIBRARY  # first, because the other modules call the library
 
 # isort: split
 from . import log
@@ -174,4 +174,4 @@ __all__ = [
 ]
 
 for _value in (Ages, Book, BooksInfo, ChannelInfo, Event, HistoryInfo, Level, Message, Position, PublisherInfo, SubscriberInfo):
-    _value.__module__ = "lapwing"  # for help(), and for pickles
+    _value.__module__ = "lapwing"  # for help() and pickle

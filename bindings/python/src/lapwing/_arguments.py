@@ -1,6 +1,6 @@
-"""The package's arguments as the C interface takes them: ns, numbers for words, flags.
+"""Converts arguments to those of the C interface: ns, numbers instead of words, flags.
 
-Each function checks one argument, and names it in the error.
+Each function checks one argument and names it in the error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .error import invalid, wrong_type
 FOREVER = -1
 
 Time = int | datetime.datetime | np.datetime64
-"""ns since 1970, UTC; or a datetime with a time zone; or a numpy.datetime64, in UTC"""
+"""ns since 1970, UTC; a datetime with a time zone; or a numpy.datetime64, in UTC"""
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -33,14 +33,14 @@ def _is_number(value: object) -> bool:
 
 
 def _ns(seconds: float) -> int:
-    """At least 1 above 0, since 0 has another meaning. Infinity means no limit."""
+    """Converts to ns. A positive time is at least 1, since 0 is special. Infinity is FOREVER."""
     if seconds == 0:
         return 0
     return max(1, round(seconds * 1e9)) if seconds * 1e9 < _NS_MAX else FOREVER
 
 
 def timeout_ns(seconds: float | None) -> int:
-    """None: without end. 0: do not wait."""
+    """Converts a timeout to ns. None waits forever, 0 does not wait."""
     if seconds is None:
         return FOREVER
     if not _is_number(seconds):
@@ -62,7 +62,7 @@ def duration_ns(option: str, seconds: float) -> int:
 
 
 def optional_ns(option: str, seconds: float | None, none: str) -> int:
-    """None: no limit, which `none` names."""
+    """Converts to ns. None means no limit; `none` describes this in error messages."""
     if seconds is None:
         return FOREVER
     if not _is_number(seconds):
@@ -83,7 +83,7 @@ def number_of(option: str, value: str, numbers: Mapping[str, int]) -> int:
 
 
 def whole(option: str, value: int, most: int = 2**64 - 1) -> int:
-    """A number from 0 to `most`."""
+    """Checks that the value is a whole number from 0 to `most`."""
     number = index(option, value)
     if 0 <= number <= most:
         return number
@@ -91,7 +91,7 @@ def whole(option: str, value: int, most: int = 2**64 - 1) -> int:
 
 
 def index(option: str, value: int) -> int:
-    """An int, or what can be one without loss."""
+    """Converts an int, or an object with __index__, to an int."""
     try:
         if not isinstance(value, (bool, np.bool_)):
             return operator.index(value)
@@ -101,7 +101,7 @@ def index(option: str, value: int) -> int:
 
 
 def utc_ns(option: str, time: Time) -> int:
-    """ns since 1970 of an int, of a datetime with a time zone, or of a numpy.datetime64 in UTC."""
+    """Converts a time to ns since 1970. A datetime needs a time zone; a datetime64 is in UTC."""
     if isinstance(time, np.datetime64):
         if np.isnat(time):
             raise invalid(f"{option} is NaT. Give a time")
@@ -112,7 +112,7 @@ def utc_ns(option: str, time: Time) -> int:
         raise invalid(f"{option} is {time}, without a time zone. Add tzinfo=datetime.timezone.utc")
     passed = time - _EPOCH
     seconds = passed.days * 86400 + passed.seconds
-    nanoseconds: int = getattr(time, "nanosecond", 0)  # of a pandas.Timestamp
+    nanoseconds: int = getattr(time, "nanosecond", 0)  # only pandas.Timestamp has it
     return whole(option, (seconds * 10**6 + passed.microseconds) * 1000 + nanoseconds)
 
 
@@ -123,7 +123,7 @@ def truth(option: str, value: bool) -> bool:
 
 
 def flags_of(**flags: tuple[bool, int]) -> int:
-    """The sum of the bits whose options are true."""
+    """Returns the sum of the bits whose options are true."""
     return sum(bit for option, (value, bit) in flags.items() if truth(option, value))
 
 
@@ -140,13 +140,13 @@ def text_of(path: str | os.PathLike[str], option: str = "path") -> str:
 
 
 def _whole_text(option: str, value: str) -> str:
-    if "\0" in value:  # C would take what is before it
+    if "\0" in value:  # C would cut the text there
         raise invalid(f"{option} is {value!r}, and a text must not contain NUL. Remove it")
     return value
 
 
 def check_list(option: str, values: Iterable[Any], *kinds: type) -> None:
-    """Checks that `values` is a collection of these kinds, and not a single text."""
+    """Checks that `values` is an iterable of values of these kinds, and not a single text."""
     names = " or ".join(kind.__name__ for kind in kinds)
     if isinstance(values, (str, bytes)):
         raise TypeError(

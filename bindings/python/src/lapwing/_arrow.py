@@ -1,7 +1,7 @@
-"""Rows as an Arrow record batch, or as a frame of Polars or pandas.
+"""Converts rows to an Arrow record batch or to a data frame of Polars or pandas.
 
-Each column is gathered from the rows a block at a time. A block fits into the processor's cache,
-so the rows are read from memory once, and not once for each column.
+Each column is gathered from the rows block by block. A block fits into the processor's cache, so
+the rows are read from memory once instead of once for each column.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INT32_MAX = 2**31 - 1
 def record_batch(
     rows: np.ndarray, schema: Schema | None, prices: Prices = "int"
 ) -> pyarrow.RecordBatch:
-    """A column for each field but the spare ones. Units are in the fields' metadata."""
+    """Returns a column for each field except spare ones. The fields' metadata has the units."""
     import pyarrow
 
     number_of("prices", prices, _PRICES)
@@ -62,7 +62,7 @@ def polars_frame(
 def pandas_frame(
     rows: np.ndarray, schema: Schema | None, prices: Prices = "int"
 ) -> pandas.DataFrame:
-    """Prices as int become Int64, since a column of int64 cannot hold an absent value."""
+    """Returns a frame. Integer prices become Int64, since int64 cannot represent absent values."""
     import pandas
 
     batch = record_batch(rows, schema, prices)
@@ -107,7 +107,7 @@ def _array(pyarrow: Any, field: Field, column: np.ndarray, prices: Prices) -> py
 def _of_memory(
     pyarrow: Any, kind: pyarrow.DataType, values: np.ndarray, absent: np.ndarray | None = None
 ) -> pyarrow.Array:
-    """The memory of `values` as an array of that type."""
+    """Returns an array of type `kind` in the memory of `values`."""
     has_values = None
     if absent is not None and absent.any():
         has_values = pyarrow.py_buffer(np.packbits(~absent, bitorder="little"))
@@ -116,10 +116,10 @@ def _of_memory(
 
 
 def _texts(pyarrow: Any, column: np.ndarray) -> pyarrow.Array:
-    """The texts of a column of S. A text ends at the first zero."""
+    """Converts a column of dtype S to texts. A text ends at its first zero byte."""
     size = column.itemsize
     letters = column.view(np.uint8).reshape(len(column), size)
-    if letters.size and letters.max() >= 0x80:  # beyond ASCII: some may not be UTF-8
+    if letters.size and letters.max() >= 0x80:  # not ASCII, and possibly not UTF-8
         decoded = [text.split(b"\0")[0].decode("utf-8", "replace") for text in column.tolist()]
         return pyarrow.array(decoded, pyarrow.string())
     kind = pyarrow.string()

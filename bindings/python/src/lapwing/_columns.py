@@ -12,12 +12,12 @@ from .error import Error, invalid, wrong_type
 if TYPE_CHECKING:
     from .schema import Field
 
-_FLOAT_WHOLE_MAX = 2**53  # up to here a float64 has every whole number
+_FLOAT_WHOLE_MAX = 2**53  # a float64 can represent every whole number up to this one
 _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def of(frame: Any) -> dict[str, np.ndarray]:
-    """The columns of a frame, one-dimensional, by name."""
+    """Returns the columns of a frame by name, as one-dimensional arrays."""
     if isinstance(frame, Mapping):
         return _named({name: frame[name] for name in frame})
     if isinstance(frame, np.ndarray):
@@ -50,7 +50,7 @@ def _named(columns: Mapping[Any, Any]) -> dict[str, np.ndarray]:
 
 
 def _array(name: str, column: Any) -> np.ndarray:
-    absent = getattr(column, "null_count", 0)  # of pyarrow an attribute, of Polars a method
+    absent = getattr(column, "null_count", 0)  # an attribute in pyarrow, a method in Polars
     if absent := absent() if callable(absent) else absent:
         raise invalid(
             f"column {name} has {absent} absent values. Fill or remove them: an absent price is "
@@ -60,9 +60,9 @@ def _array(name: str, column: Any) -> np.ndarray:
         if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
             raise invalid(f"column {name} has masked values. Fill or remove them")
         array = _of_list(column) if isinstance(column, (list, tuple)) else np.asarray(column)
-    elif getattr(getattr(column, "dtype", None), "tz", None) is not None:  # times of pandas
+    elif getattr(getattr(column, "dtype", None), "tz", None) is not None:  # pandas times
         array = column.dt.tz_convert(None).to_numpy()
-    elif hasattr(column, "buffers"):  # an Array of pyarrow; a ChunkedArray copies anyway
+    elif hasattr(column, "buffers"):  # a pyarrow Array; a ChunkedArray copies anyway
         array = column.to_numpy(zero_copy_only=False)
     else:
         array = column.to_numpy()
@@ -72,14 +72,14 @@ def _array(name: str, column: Any) -> np.ndarray:
 
 
 def _of_list(column: Any) -> np.ndarray:
-    """Whole numbers stay whole: NumPy makes a list of large and negative ones floats."""
+    """Keeps whole numbers whole. NumPy would convert large and negative ones to floats."""
     if all(isinstance(value, int) for value in column):
         return np.array(column, dtype=object)
     return np.asarray(column)
 
 
 def converted(field: Field, column: np.ndarray) -> np.ndarray:
-    """Converts the column to the field's type. invalid-argument: a value would change."""
+    """Converts the column to the field's type. Raises InvalidArgument if a value would change."""
     if column.dtype.kind == "M":
         column = _utc_ns(field, column)
     if field.type in ("char", "text"):
@@ -103,8 +103,8 @@ def converted(field: Field, column: np.ndarray) -> np.ndarray:
 
 
 def _within(column: np.ndarray, least: int, most: int) -> np.ndarray:
-    """Whether each number is in the range; exact also between signed, unsigned and objects."""
-    if column.dtype.kind == "f":  # of whole numbers up to 2^53: the limits are exact enough
+    """Checks each number against the range. Exact for signed, unsigned and object columns."""
+    if column.dtype.kind == "f":  # whole numbers up to 2^53, so float limits are exact enough
         return (column >= float(least)) & (column <= float(most))
     if column.dtype.kind == "O":
         return np.array([least <= value <= most for value in column.tolist()], bool)
@@ -134,7 +134,7 @@ def _utc_ns(field: Field, column: np.ndarray) -> np.ndarray:
 
 
 def _numbers(field: Field, column: np.ndarray) -> np.ndarray:
-    """Whole numbers of Python, of any size."""
+    """Checks that all values are whole numbers, of any size."""
     for row, value in enumerate(column.tolist()):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise _refused(

@@ -1,6 +1,6 @@
-"""Waiting in asyncio: a call that does not wait, repeated when a descriptor becomes readable.
+"""Waits in asyncio. A non-blocking call is repeated when its descriptor becomes readable.
 
-A call returns what it has taken before the next suspension point, so cancelling it loses nothing.
+There is no suspension point between taking an item and returning it, so cancelling loses nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Taken = TypeVar("Taken")
 
 
 async def readable(fd: int, seconds: float | None = None) -> None:
-    """Returns when `fd` is readable, or after that time. One task at a time waits for one."""
+    """Returns when `fd` is readable, or after `seconds`. Only one task may wait for `fd`."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
 
@@ -47,8 +47,8 @@ class Waiter:
     ) -> Taken:
         """Calls `take` until it does not raise would-block, and returns its result.
 
-        `prepare` returns the descriptor to wait for, or None to try again at once. `interval`: the
-        descriptor does not cover everything, so try again after this time.
+        `prepare` returns the descriptor to wait for, or None to try again at once. If `interval` is
+        given, the descriptor does not signal everything, so the call is repeated after this time.
         """
         if self._is_waiting:
             raise Misuse("another task waits for this object. One task at a time may wait")
@@ -75,7 +75,7 @@ class Waiter:
 
 
 class Items(Iterator[Taken], Generic[Taken]):
-    """Ends at `closed`. Any other error does not end it: the next call tries again."""
+    """An iteration that ends at `closed`. After any other error, the next call tries again."""
 
     def __init__(self, take: Callable[[], Taken]) -> None:
         self._take = take
@@ -91,8 +91,8 @@ class Items(Iterator[Taken], Generic[Taken]):
 
 
 class AsyncItems(AsyncIterator[Taken], Generic[Taken]):
-    """The same for `async for`. Cancelling a wait, also by a timeout, does not end it and loses no
-    item.
+    """The same for `async for`. Cancelling a wait, for example by a timeout, does not end the
+    iteration and loses no item.
     """
 
     def __init__(self, wait: Callable[[], Awaitable[Taken]]) -> None:
@@ -103,7 +103,7 @@ class AsyncItems(AsyncIterator[Taken], Generic[Taken]):
         return self
 
     async def __anext__(self) -> Taken:
-        if self._has_taken:  # other tasks run even if there is always something to take
+        if self._has_taken:  # lets other tasks run even if items are always available
             self._has_taken = False
             await asyncio.sleep(0)
         try:

@@ -1,4 +1,4 @@
-"""The base of all objects: they are freed by `with`, by destroy(), or with a warning."""
+"""The base of all objects. `with` or destroy() frees them; the collector does so with a warning."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Self = TypeVar("Self", bound="Handle[Any]")
 
 
 class Handle(Generic[Native]):
-    """An object of the library's. One thread at a time uses it; any thread may interrupt()."""
+    """A library object. Only one thread may use it at a time; any thread may call interrupt()."""
 
     _handle: Native
-    _is_closed = False  # close() has ended it, and destroy() is left to do
+    _is_closed = False  # close() was called, but not destroy() yet
     _closes_after_an_exception = True
 
     @property
     def is_open(self) -> bool:
-        """False once it was destroyed."""
+        """False after the object was destroyed."""
         return self._handle.is_open
 
     def interrupt(self) -> None:
-        """Ends the wait under way, or else the next one, with `interrupted`, once."""
+        """Ends the current wait with `interrupted`, or the next wait if there is none."""
         self._handle.interrupt()
 
     def destroy(self) -> None:
-        """Gives everything back at once, and waits for nothing."""
+        """Frees everything immediately, without waiting."""
         self._handle.destroy()
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Handle(Generic[Native]):
             if kind is None or self._closes_after_an_exception:
                 self.close()
         except Forked:
-            pass  # a child leaves what is open to its parent
+            pass  # in a child, open objects belong to the parent
         finally:
             self.destroy()
 
@@ -59,15 +59,15 @@ class Handle(Generic[Native]):
             return
         if not self._is_closed:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
-        with contextlib.suppress(Error):  # memory that a view shows: freed with the last view
+        with contextlib.suppress(Error):  # memory with a live view is freed with the last view
             handle.destroy()
 
 
 def opened(open_handle: Callable[[], Native], timeout: float | None) -> Native:
-    """The result of an open that may wait. Ctrl-C ends the wait.
+    """Returns the result of an open that may wait. Ctrl-C ends the wait.
 
-    Nothing can interrupt these calls in the library, so the main thread lets another one wait. If
-    a signal ends the wait here, what the other thread gets is freed.
+    These calls cannot be interrupted in the library, so the main thread runs them in another
+    thread. If a signal ends the wait here, the handle that the other thread gets is freed.
     """
     if timeout == 0 or threading.current_thread() is not threading.main_thread():
         return open_handle()

@@ -1,4 +1,4 @@
-"""Loads liblapwing: LAPWING_LIBRARY, else the package's own, else the system's."""
+"""Loads liblapwing from LAPWING_LIBRARY, or else from the package, or else from the system."""
 
 import os
 from pathlib import Path

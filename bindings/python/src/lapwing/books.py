@@ -34,26 +34,26 @@ ORDER = np.dtype(
 
 
 class BookKey(NamedTuple):
-    """Names a book: the instrument, and the publisher of its records."""
+    """Identifies a book by the instrument and the publisher of its records."""
 
     instrument_id: int
     publisher_id: int
 
 
 class Books(Handle[_native.Books]):
-    """Takes every item of one subscriber, in order, and has the books of all instruments.
+    """Maintains the books of all instruments from the items of one subscriber.
 
-    Prices are integers in units of 1e-9. A book can be believed while `Book.is_settled` is true and
-    `Book.is_stale` is false.
+    Pass every item to take(), in order. Prices are integers in units of 1e-9. Use a book only while
+    `Book.is_settled` is true and `Book.is_stale` is false.
     """
 
     def __init__(self) -> None:
         self._handle = _native.Books()
-        self._dtypes: dict[int, np.dtype] = {}  # that were checked last, by kind
+        self._dtypes: dict[int, np.dtype] = {}  # the last checked dtype of each kind
 
     def take(self, item: Item) -> None:
-        """misuse: the item does not follow the last one. record-size: its rows are not dbn.mbo.
-        Nothing is changed then.
+        """Applies an item. Raises misuse if it does not follow the last one, and record-size if
+        its rows are not dbn.mbo. The books do not change then.
         """
         if isinstance(item, Event):
             self._handle.take_event(item)
@@ -94,7 +94,7 @@ class Books(Handle[_native.Books]):
         return self._handle.inspect()
 
     def list(self) -> list[BookKey]:
-        """The keys of all books, by publisher, then by instrument."""
+        """Returns the keys of all books, sorted by publisher, then by instrument."""
         count = self.inspect().books
         while True:
             keys = np.empty(max(count, 1), KEY)
@@ -104,7 +104,7 @@ class Books(Handle[_native.Books]):
                 return list(map(BookKey, *(column[:count].tolist() for column in columns)))
 
     def find(self, key: BookKey | tuple[int, int]) -> _native.Book:
-        """The book of (instrument_id, publisher_id). not-found: it has no record yet."""
+        """Returns the book of `key`. Raises not-found if it has no record yet."""
         return self._handle.find(*_checked(key))
 
     def levels(
@@ -114,7 +114,7 @@ class Books(Handle[_native.Books]):
         first: int = 0,
         count: int = 10,
     ) -> np.ndarray:
-        """Levels of a side, the best (0) first: dtype LEVEL, shape (n,), n at most `count`."""
+        """Returns up to `count` levels of a side, the best (0) first: dtype LEVEL, shape (n,)."""
         levels = np.empty(whole("count", count, _UINT32_MAX), LEVEL)
         written = self._handle.levels(
             *_checked(key), _letter(side), whole("first", first), levels
@@ -124,9 +124,9 @@ class Books(Handle[_native.Books]):
     def orders(
         self, key: BookKey | tuple[int, int], side: Side | Literal["B", "A"], level: int = 0
     ) -> np.ndarray:
-        """The orders of a level, the first in the queue first: dtype ORDER, shape (n,).
+        """Returns the orders of a level in queue order: dtype ORDER, shape (n,).
 
-        not-found: there is no such level.
+        Raises not-found if the level does not exist.
         """
         book, letter = _checked(key), _letter(side)
         count = 64

@@ -25,7 +25,7 @@ from ._native import Message
 from .error import Misuse, wrong_type
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack  # typing has it from Python 3.11 on
+    from typing_extensions import Unpack  # in typing since Python 3.11
 
 Role = TypeVar("Role", bound="Channel")
 Wait = Literal["busy", "backoff", "park"]
@@ -62,18 +62,18 @@ def side_options(
     membarrier: bool = True,
     late_replies: bool = False,
 ) -> dict[str, Any]:
-    """Options of one side of a channel, of what it sends.
+    """Options of one side of a channel. Sizes are for the direction in which it sends.
 
-    name               name of this side; `lapwing info` shows it
+    name               name of this side, shown by `lapwing info`
     capacity           bytes, a power of two
-    message_bytes_max  of one message
-    call_window        calls and one-way messages that are taken unanswered
+    message_bytes_max  size limit of one message
+    call_window        accepted unanswered calls, and untaken one-way messages
     wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
     aligned            payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56
                        bytes to 8
-    numa_node          node of this side's memory, or opening fails
-    membarrier         False: a fence for each message instead of a system call
-    late_replies       replies after their call's end are delivered, marked late
+    numa_node          this side's memory is on this node, or opening fails
+    membarrier         False: use a fence for each message instead of a system call
+    late_replies       deliver replies that arrive after their call ended, marked late
     """
     return {
         "name": checked_text("name", name),
@@ -113,8 +113,8 @@ class Channel(Handle[_native.Channel]):
     ) -> Role:
         """Connects to the listener at `path`. The options are those of side_options().
 
-        retry     seconds to try again while there is no listener; None: until the timeout
-        peer_uid  only that user is connected to
+        retry     seconds to retry while there is no listener; None: until the timeout
+        peer_uid  connect only to a listener of this user
         """
         one_side = side_options(**options)
         one_side["flags"] |= 8 if peer_uid is not None else 0
@@ -128,20 +128,22 @@ class Channel(Handle[_native.Channel]):
         return cls(opened(lambda: _native.connect(**one_side), timeout))
 
     def arm(self, bytes: int = 0) -> bool:
-        """Before an event loop sleeps. True: nothing is there (of a producer: no room for `bytes`),
-        and fileno() becomes readable when that may have changed. False: try at once.
+        """Prepares fileno() for an event loop. Call it before the loop sleeps.
+
+        Returns True if nothing has arrived, or for a producer, if there is no room for `bytes`.
+        fileno() then becomes readable when that may have changed. False: try at once.
         """
         return self._handle.arm(bytes)
 
     def fileno(self) -> int:
-        """For an event loop, after arm(). -1: closed."""
+        """Returns the descriptor for an event loop, to be used after arm(), or -1 if closed."""
         return self._handle.fileno()
 
     def inspect(self) -> _native.ChannelInfo:
         return self._handle.inspect()
 
     def close(self) -> None:
-        """Ends the channel, which the other side learns at once. Messages stay valid."""
+        """Ends the channel and notifies the other side at once. Messages stay valid."""
         if self.is_open:
             self._handle.close()
             self._is_closed = True
@@ -151,10 +153,10 @@ class Channel(Handle[_native.Channel]):
 
 
 class Claim:
-    """Memory of the channel for one message, as `with` gives it: a writable memoryview.
+    """Channel memory for one message. `with` yields it as a writable memoryview.
 
         with producer.claim(8, type=1) as memory:
-            memory[:] = struct.pack("<Q", 7)    # sent at the end; not at all after an exception
+            memory[:] = struct.pack("<Q", 7)    # sent at the end, but not after an exception
     """
 
     def __init__(self, channel: _native.Channel, memory: _native.ClaimedMemory, type: int) -> None:
@@ -167,21 +169,21 @@ class Claim:
         return len(self._memory)
 
     def view(self) -> memoryview:
-        """Release it before commit()."""
+        """Returns a view of the memory. Release it before commit()."""
         return memoryview(self._memory)
 
     def commit(self, bytes: int | None = None) -> None:
-        """Sends the first `bytes`, or all. misuse: a view of the memory is alive."""
+        """Sends the first `bytes`, or all. Raises misuse if a view of the memory is alive."""
         self._check_open()
         self._channel.commit(len(self) if bytes is None else bytes, self._type)
 
     def abort(self) -> None:
-        """Sends nothing."""
+        """Ends the claim without sending a message."""
         self._check_open()
         self._channel.abort()
 
     def _check_open(self) -> None:
-        """The channel knows its newest claim alone, which is not to be taken for this one."""
+        """Checks that this is the channel's newest claim, which its calls would act on."""
         if not self._memory.is_open:
             raise Misuse("the claim has ended: by commit, abort, another claim or destroy()")
 
@@ -191,10 +193,10 @@ class Claim:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         assert self._view is not None
-        with contextlib.suppress(BufferError):  # an array over the view: commit() says so
+        with contextlib.suppress(BufferError):  # an array uses the view: commit() raises misuse
             self._view.release()
         if not self._memory.is_open:
-            return  # committed or aborted within
+            return  # committed or aborted inside the block
         if kind is None:
             self.commit()
         else:
@@ -207,7 +209,7 @@ class Producer(Channel):
     role = 1
 
     def claim(self, bytes: int, type: int = 0, timeout: float | None = None) -> Claim:
-        """Room for a message of up to `bytes`, until commit, abort or the next claim."""
+        """Returns room for a message of up to `bytes`, until commit, abort or the next claim."""
         number = whole("type", type, _UINT32_MAX)
         return Claim(self._handle, self._handle.claim(bytes, timeout_ns(timeout)), number)
 
@@ -218,7 +220,7 @@ class Producer(Channel):
     def send_many(
         self, messages: Iterable[tuple[object, int]], timeout: float | None = None
     ) -> int:
-        """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
+        """Sends (payload, type) pairs. After a failure, Error.sent counts the sent messages."""
         return self._handle.send_many(_pairs(messages), timeout_ns(timeout))
 
     def drain(self, timeout: float | None = None) -> None:
@@ -227,30 +229,30 @@ class Producer(Channel):
 
 
 class Consumer(Channel):
-    """Receives messages where they lie. Iterating yields each, and releases it afterwards:
+    """Receives messages without copying. Iterating yields each message and releases it afterwards:
 
         for message in consumer:
             handle(message.type, bytes(message))
 
-    It ends when the producer has closed. The message at which a loop is left is not released.
-    A message of which a view is alive (a memoryview, an array) is not released: misuse.
+    The iteration ends when the producer has closed. If you leave it early, the current message is
+    not released. Releasing a message with a live view (a memoryview, an array) raises misuse.
     """
 
     role = 2
 
     def peek(self, max: int = 1, timeout: float | None = None) -> list[Message]:
-        """Borrows up to `max` messages, from the first that is not released on.
+        """Borrows up to `max` messages, starting with the oldest unreleased one.
 
-        They lie in the producer's memory: what must be checked is copied first, with bytes().
+        They are in the producer's memory. Copy them with bytes() before you validate them.
         """
         return self._handle.peek(max, timeout_ns(timeout))
 
     def release(self, count: int = 1) -> None:
-        """Gives back the first `count` of the last peek. misuse: a view of one is alive."""
+        """Gives back the first `count` messages. Raises misuse if one of them has a live view."""
         self._handle.release(count)
 
     async def peek_async(self, max: int = 1, timeout: float | None = None) -> list[Message]:
-        """peek() for asyncio. A cancelled wait loses nothing: the next peek has the messages."""
+        """peek() for asyncio. A cancelled wait loses no message: the next peek returns it."""
         return await self._waiter.take(lambda: self.peek(max, timeout=0), self._armed, timeout)
 
     def __iter__(self) -> Iterator[Message]:
@@ -262,7 +264,7 @@ class Consumer(Channel):
 
 
 class _NextMessage:
-    """The next message of an iteration, once the one before it is released."""
+    """Releases the last message of an iteration and takes the next one."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
@@ -278,7 +280,7 @@ class _NextMessage:
 
 
 class Request(NamedTuple):
-    """A call of the other side; call 0: a one-way message, which has no answer."""
+    """A call of the other side. If `call` is 0, it is a one-way message, which has no answer."""
 
     call: int
     type: int
@@ -286,48 +288,49 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The end of a call. An error of the other side's has its text as payload."""
+    """The reply to a call. If it is an error, the payload is the error's text."""
 
     call: int
     type: int
     payload: bytes
     is_error: bool
     code: int
-    """of an error, the server's to choose"""
+    """the code of an error, defined by the server"""
     is_late: bool
-    """the call had ended already"""
+    """the reply arrived after the call had ended"""
 
 
 class Duplex(Channel):
-    """Calls and one-way messages, in both directions. Iterating yields what the other side asks:
+    """Calls and one-way messages in both directions. Iterating yields the other side's requests:
 
         for request in duplex:
             duplex.reply(request, struct.pack("<Q", 49), type=2)
 
-    Payloads are copied. One thread at a time: a process that serves and asks takes two.
+    Payloads are copied. Only one thread may use a duplex at a time. To serve and to call in
+    different threads, use two duplexes.
     """
 
     role = 3
 
     def call(self, payload: object, type: int = 0, timeout: float | None = None) -> Reply:
-        """Asks, and waits for the reply. timed-out: there was none in time."""
+        """Starts a call and waits for its reply. Raises timed-out if none arrives in time."""
         return self.finish(self.start(payload, type, timeout))
 
     def start(self, payload: object, type: int = 0, timeout: float | None = None) -> int:
-        """Asks. The reply must arrive within the timeout. Returns the call's number."""
+        """Starts a call and returns its number. The reply must arrive within the timeout."""
         return self._handle.start(payload, type, timeout_ns(timeout))
 
     def finish(self, call: int) -> Reply:
-        """Waits for the end of that call, until the call's own timeout.
+        """Waits for the reply to that call, until the call's own timeout.
 
-        misuse: there is no such call.
+        Raises misuse if there is no such call.
         """
         return Reply(*self._handle.finish(call))
 
     def finish_any(self, timeout: float | None = None) -> Reply:
         """Waits for the next call to end, or for a late reply.
 
-        Error.call is the call that ended without an answer; 0: none has ended.
+        After an error, Error.call is the call that ended without an answer, or 0 if none did.
         """
         return Reply(*self._handle.finish_any(timeout_ns(timeout)))
 
@@ -342,11 +345,11 @@ class Duplex(Channel):
     def send_many(
         self, messages: Iterable[tuple[object, int]], timeout: float | None = None
     ) -> int:
-        """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
+        """Sends (payload, type) pairs. After a failure, Error.sent counts the sent messages."""
         return self._handle.send_many(_pairs(messages), timeout_ns(timeout))
 
     def next(self, timeout: float | None = None) -> Request:
-        """The next call or one-way message of the other side."""
+        """Returns the next call or one-way message of the other side."""
         return Request(*self._handle.next(timeout_ns(timeout)))
 
     def reply(
@@ -356,18 +359,18 @@ class Duplex(Channel):
         type: int = 0,
         timeout: float | None = None,
     ) -> None:
-        """Answers a call that next() gave, in any order. misuse: it was answered."""
+        """Answers a call that next() returned, in any order. Raises misuse if it was answered."""
         self._handle.reply(_call_of(request), payload, type, False, 0, timeout_ns(timeout))
 
     def reply_error(
         self, request: Request, code: int, text: str, timeout: float | None = None
     ) -> None:
-        """Answers a call with an error of this program's own."""
+        """Answers a call with an error. This program defines the meaning of `code`."""
         words = checked_text("text", text).encode()
         self._handle.reply(_call_of(request), words, 0, True, code, timeout_ns(timeout))
 
     async def next_async(self, timeout: float | None = None) -> Request:
-        """next() for asyncio. A cancelled wait loses nothing: the next one returns the request."""
+        """next() for asyncio. A cancelled wait loses no request: the next wait returns it."""
         return await self._waiter.take(lambda: self.next(timeout=0), self._armed, timeout)
 
     def __iter__(self) -> Iterator[Request]:

@@ -1,4 +1,4 @@
-"""A position that survives the process."""
+"""A stored position from which a program resumes after a restart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Commit(NamedTuple):
 
 
 class Cursor(Handle[_native.Cursor]):
-    """Keeps in a file how far a program has processed a bus, and where its own output ended."""
+    """Stores in a file how far a program has processed a bus, and where its output ended."""
 
     def __init__(
         self,
@@ -30,23 +30,24 @@ class Cursor(Handle[_native.Cursor]):
         durable: bool = False,
         timeout: float | None = OPEN_SECONDS,
     ) -> None:
-        """Takes the file's lock, and waits at most `timeout` seconds for another cursor to end.
+        """Locks the file, and creates it if it is missing.
 
-        Makes the file if it is missing. 0 does not wait.
+        Waits at most `timeout` seconds for another cursor to release the lock; 0 does not wait.
 
-        durable: no power cut takes a commit back. It costs a sync each.
+        durable: a commit survives a power cut. Each commit costs a sync.
         """
         is_durable = flags_of(durable=(durable, 1)) != 0
         options = (text_of(path), is_durable, timeout_ns(timeout))
         self._handle = opened(lambda: _native.Cursor(*options), timeout)
 
     def position(self) -> Commit:
-        """The last commit. Raises not-found: nothing was committed yet."""
+        """Returns the last commit. Raises not-found if there is none."""
         return Commit(*self._handle.position())
 
     def commit(self, position: Position, output_bytes: int = 0, output_file: int = 0) -> None:
-        """Everything up to `position` is processed, and the output ended there: its length and the
-        number of its file. A position of a subscriber that has delivered nothing changes nothing.
+        """Records that everything up to `position` is processed. `output_bytes` is the length of
+        the output at that point, and `output_file` the number of its file. The position of a
+        subscriber that has delivered nothing has no effect.
         """
         if not isinstance(position, Position):
             raise wrong_type("position", position, "a Position: subscriber.position()")

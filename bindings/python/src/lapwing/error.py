@@ -1,4 +1,4 @@
-"""One exception class for each error number, all of them of `lapwing.Error`."""
+"""One exception class for each error number. All derive from `lapwing.Error`."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from . import _native
 
 
 class Error(Exception):
-    """A call failed: what failed, why, and what to do next.
+    """A failed call. The message states what failed, why, and what to do next.
 
     except lapwing.Closed: …                # one error
     except lapwing.Error as error: …        # every error
 
-    The class of error "timed-out" is `lapwing.TimedOut`, and so on for every name in docs/reference/c.md.
-    The attributes below are numbers that some calls add, or None.
+    The class of the error "timed-out" is `lapwing.TimedOut`, and so on for every name in
+    docs/reference/c.md. `last`, `sent`, `durable`, `row_bytes` and `call` are numbers that some
+    calls add, or None.
     """
 
     number: int = 0
-    """as in lapwing.h"""
+    """the number in lapwing.h"""
     name: str = "unknown"
     """the stable name of `number`: "timed-out", "no-bus" …"""
 
     last: int | None = None
-    """publish: the sequence of the last record that was published; 0: none was"""
+    """publish: the sequence of the last published record, or 0 if none was published"""
     sent: int | None = None
     """send: how many messages were sent"""
     durable: int | None = None
@@ -29,10 +30,10 @@ class Error(Exception):
     row_bytes: int | None = None
     """too-small: the size of a row"""
     call: int | None = None
-    """finish, finish_any: the call that ended without an answer; 0: none has ended"""
+    """finish, finish_any: the call that ended without an answer, or 0 if none did"""
 
     errno: int
-    """of the system call that failed; 0: none did"""
+    """the errno of the failed system call, or 0 if none failed"""
 
     def __init__(self, message: str = "", errno: int = 0) -> None:
         super().__init__()
@@ -81,7 +82,7 @@ class System(Error, OSError):  # type: ignore[misc]
 
 
 class Damaged(Error):
-    """Durable bytes are not what was written."""
+    """Stored bytes differ from those that were written."""
 
     number, name = 7, "damaged"
 
@@ -159,7 +160,7 @@ class PathTooLong(Error):
 
 
 class Closed(Error):
-    """The other side closed cleanly: the end."""
+    """The other side closed cleanly, and everything was delivered."""
 
     number, name = 20, "closed"
 
@@ -189,7 +190,7 @@ class NotFound(Error):
 
 
 class StoppedAtGap(Error):
-    """There was a gap, and the subscriber was to end at one."""
+    """There was a gap, and the subscriber is configured to stop at one."""
 
     number, name = 25, "stopped-at-gap"
 
@@ -207,13 +208,13 @@ class Corrupt(Error):
 
 
 class WouldBlock(Error, BlockingIOError):  # type: ignore[misc]
-    """Nothing is available now, and the call was not to wait."""
+    """Nothing is available now, and the call may not wait."""
 
     number, name = 28, "would-block"
 
 
 class Misuse(Error):
-    """The call cannot be right, and had no effect."""
+    """The call is invalid in this state and had no effect."""
 
     number, name = 29, "misuse"
 
@@ -225,13 +226,13 @@ class Interrupted(Error):
 
 
 class TooSmall(Error):
-    """The memory is smaller than a row or message; none was taken."""
+    """The memory is smaller than a row or message. Nothing was consumed."""
 
     number, name = 31, "too-small"
 
 
 class NoMemory(Error, MemoryError):
-    """No memory is left."""
+    """Memory could not be allocated."""
 
     number, name = 32, "no-memory"
 
@@ -255,26 +256,26 @@ class NoAnswer(Error):
 
 
 CLASSES: dict[int, type[Error]] = {each.number: each for each in Error.__subclasses__()}
-"""By number. A number that is missing here is an Error whose `number` and `name` are set."""
+"""The classes by number. Other numbers raise an Error whose `number` and `name` are set."""
 
 for _each in (Error, *CLASSES.values()):
     _each.__module__ = "lapwing"
 
 
 def error_name(number: int) -> str:
-    """The name of an error number: "timed-out"; "unknown" for a number that is not one."""
+    """Returns the name of an error number, for example "timed-out", or "unknown"."""
     if isinstance(number, bool) or not isinstance(number, int):
         raise wrong_type("number", number, "an int")
     return _native.error_name(number) if -(2**31) <= number < 2**31 else "unknown"
 
 
 def invalid(message: str) -> InvalidArgument:
-    """An error of this package's own about an argument's value."""
+    """Returns an error about an argument's value, for checks in this package."""
     return InvalidArgument(message)
 
 
 def wrong_type(option: str, value: object, wanted: str) -> TypeError:
-    """An argument is of a wrong type. `wanted` says what to give."""
+    """Returns an error about an argument's type. `wanted` describes the right one."""
     is_short = isinstance(value, (str, bytes, int, float, type(None))) and len(repr(value)) < 80
     shown = repr(value) if is_short else f"of {type(value).__name__}"
     return TypeError(f"{option} is {shown}. Give {wanted}")

@@ -1,4 +1,4 @@
-"""The journal by sequence, with a publisher or without."""
+"""Reads the journal by sequence. A publisher may be running, but need not be."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .error import (
 from .records import Records, dtype_of
 from .schema import Schema, described, row_check
 
-# After these errors of map(), read() returns the rows, or the event with the reason for a loss.
+# After these errors of map(), read() returns the rows, or an event with the reason for a loss.
 _READ_INSTEAD = (WouldBlock, NotPermitted, NotFound, Pruned, Damaged, Unsupported)
 
 ROWS = 65536
 
 
 class MappedRows(Records):
-    """Rows of a finished segment where they are: strided, read-only. They outlive the history.
+    """Mapped rows of a finished segment: strided and read-only. They may outlive the history.
 
-    The memory is given back with the last array of it, or by close(). In a forked child it is not
-    mapped.
+    The memory is unmapped with the last array that uses it, or by close(). It is not mapped in a
+    forked child.
     """
 
     __slots__ = ("_view",)
@@ -45,13 +45,13 @@ class MappedRows(Records):
         super().__init__(self._mapped(dtype_of(schema, view.row_bytes)), view.first, schema)
 
     def _mapped(self, dtype: np.dtype) -> np.ndarray:
-        view = memoryview(self._view)  # it counts; ndarray() alone makes none
+        view = memoryview(self._view)  # counted as a view, unlike a buffer passed to ndarray()
         memory = np.frombuffer(view, np.uint8)
         strides = (self._view.stride_bytes,)
         return np.ndarray((self._view.count,), dtype, buffer=memory, strides=strides)
 
     def close(self) -> None:
-        """Gives the memory back now. misuse: another array of it is alive."""
+        """Unmaps the memory now. Raises misuse if another array uses it."""
         dtype = self.rows.dtype
         self.rows = np.empty(0, dtype)
         try:
@@ -63,15 +63,15 @@ class MappedRows(Records):
 
 
 class History(Handle[_native.History]):
-    """Records by sequence, and from the newest back.
+    """Records by sequence, or counted back from the newest.
 
         history[1000]       the record with sequence 1000; the first one has 1
         history[1000:2000]  the records 1000 to 1999
         history[-1]         the newest record
         history[-500:]      the newest 500
-        len(history)        how many records there are
+        len(history)        the number of records
 
-    It disturbs no publisher, and never waits.
+    It does not disturb the publisher and never waits.
     """
 
     __reversed__ = None  # the indices are not 0 to len() - 1
@@ -98,17 +98,19 @@ class History(Handle[_native.History]):
         return dtype_of(self._schema, self.inspect().record_bytes)
 
     def inspect(self) -> _native.HistoryInfo:
-        """The present bounds of the journal: oldest, archived, durable."""
+        """Returns the current bounds of the journal: oldest, archived, durable."""
         return self._handle.inspect()
 
     def read(self, first: int, rows: int = ROWS) -> Records | Event:
-        """A copy of rows from `first` on, or one event "lost". would-block: it is not there yet."""
+        """Returns a copy of rows from `first`, or an event "lost". Raises would-block if `first`
+        is not in the journal yet.
+        """
         return self.read_into(np.empty(whole("rows", rows), self.dtype), first)
 
     def read_into(self, memory: Any, first: int) -> Records | Event:
-        """The same into writable, contiguous memory, of which the rows are a view.
+        """The same, but the rows are a view of `memory`, which must be writable and contiguous.
 
-        record-size: the memory is an array whose fields differ from those of the records.
+        Raises record-size if it is an array whose fields differ from those of the records.
         """
         _, count, start, row_bytes, _, event = self._handle.read(whole("first", first), memory)
         if event is not None:
@@ -117,24 +119,24 @@ class History(Handle[_native.History]):
         return Records(rows, start, self._schema)
 
     def map(self, first: int, last: int) -> MappedRows:
-        """The rows `first` to `last` without a copy, as far as the segment of `first` goes.
+        """Maps the rows `first` to `last` without a copy, up to the end of `first`'s segment.
 
-        would-block: the segment still grows; not-permitted: others may write to the file. read()
-        has the rows then.
+        Raises would-block if the segment still grows, and not-permitted if others may write to the
+        file. Use read() then.
         """
         view = self._handle.map(whole("first", first), whole("last", last))
         return MappedRows(view, self._schema)
 
     def find_time(self, time: Time) -> int:
-        """The sequence to read from, so that no record published at or after `time` is missed."""
+        """Returns the sequence to read from to get every record published at or after `time`."""
         return self._handle.find_time(utc_ns("time", time))
 
     def chunks(
         self, first: int | None = None, end: int | None = None
     ) -> Iterator[Records | Event]:
-        """The records from `first` (None: the oldest) to `end` - 1 (None: the newest), in order.
+        """Yields the records from `first` (None: the oldest) to `end` - 1 (None: the newest).
 
-        Finished segments are mapped, the growing one is read. An event reports lost records.
+        Finished segments are mapped; the growing one is copied. An event reports lost records.
         """
         info = self.inspect()
         next_row = info.oldest if first is None else whole("first", first)
@@ -145,11 +147,11 @@ class History(Handle[_native.History]):
             try:
                 item = self._piece(next_row, stop, maps)
             except WouldBlock:
-                return  # it is not there yet
+                return  # not in the journal yet
             if isinstance(item, Event):
                 next_row = item.last + 1
             else:
-                maps = isinstance(item, MappedRows)  # behind a growing segment there is none
+                maps = isinstance(item, MappedRows)  # no segment follows the growing one
                 next_row = item.last + 1
             yield item
 
@@ -165,7 +167,7 @@ class History(Handle[_native.History]):
         return self.chunks()
 
     def __len__(self) -> int:
-        """How many records there are now, from the oldest to the newest."""
+        """Returns the current number of records, from the oldest to the newest."""
         info = self.inspect()
         return max(0, info.archived + 1 - info.oldest)
 
@@ -178,8 +180,9 @@ class History(Handle[_native.History]):
     def __getitem__(self, key: slice | int) -> Records | np.void:
         """history[a:b] and history[n]: see the class. Records are read-only.
 
-        A range within one finished segment is a view; other ranges are copied together. chunks()
-        does not copy. IndexError: there is no such record. not-found: some of the range is lost.
+        A range within one finished segment is a view; other ranges are copied into one array.
+        chunks() does not copy. Raises IndexError if there is no such record, and not-found if part
+        of the range is lost.
         """
         if not isinstance(key, slice):
             return self._record(index("index", key))
@@ -215,7 +218,9 @@ class History(Handle[_native.History]):
         return record
 
     def _bound(self, bound: int | None) -> int | None:
-        """A sequence, at least 1. A negative bound counts from the newest, up to the oldest."""
+        """Converts a bound to a sequence, at least 1. A negative one counts back from the newest,
+        at most to the oldest.
+        """
         if bound is None:
             return None
         number = index("a slice", bound)

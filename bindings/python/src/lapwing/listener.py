@@ -1,4 +1,4 @@
-"""Serves the other ends of channels at a path."""
+"""Listens at a path and accepts channels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .channel import Channel, Role, SideOptions, side_options
 from .error import wrong_type
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack  # typing has it from Python 3.11 on
+    from typing_extensions import Unpack  # in typing since Python 3.11
 
 
 class Listener(Handle[_native.Listener]):
@@ -23,7 +23,10 @@ class Listener(Handle[_native.Listener]):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, peer_uid: int | None = None) -> None:
-        """peer_uid: only that user is served; None: this user and root."""
+        """Listens at `path`.
+
+        peer_uid  accept only this user; None: this user and root
+        """
         self._handle = _native.listen(text_of(path), _uid(peer_uid))
 
     @classmethod
@@ -34,7 +37,7 @@ class Listener(Handle[_native.Listener]):
         peer_uid: int | None = None,
         timeout: float | None = None,
     ) -> Listener:
-        """Takes the place of the one that listens there now, once that one accepts or tends."""
+        """Replaces the listener at `path`, as soon as that one calls accept() or tend()."""
         listener = cls.__new__(cls)
         options = (text_of(path), _uid(peer_uid), timeout_ns(timeout))
         listener._handle = opened(lambda: _native.take_over(*options), timeout)
@@ -47,9 +50,10 @@ class Listener(Handle[_native.Listener]):
         timeout: float | None = None,
         **options: Unpack[SideOptions],
     ) -> Role:
-        """The next peer's channel, on which this side is a Producer, a Consumer or a Duplex.
+        """Waits for the next peer. `role` is this side's class: Producer, Consumer or Duplex.
 
-        The options are those of lapwing.channel.side_options(). closed: handed over.
+        The options are those of lapwing.channel.side_options(). Raises closed after a successor has
+        taken over.
         """
         if not (isinstance(role, type) and issubclass(role, Channel) and role is not Channel):
             raise wrong_type("role", role, "one of: Producer, Consumer, Duplex")
@@ -59,11 +63,13 @@ class Listener(Handle[_native.Listener]):
         return role(handle)
 
     def tend(self) -> None:
-        """For while a peer is served: drops silent clients, lets a successor take over."""
+        """Drops silent clients and lets a successor take over. Call it while a peer is served."""
         self._handle.tend()
 
     def fileno(self) -> int:
-        """Readable when the last call, accept or tend, has something to do. -1: handed over."""
+        """Returns a descriptor that is readable when the last call, accept() or tend(), has work to
+        do. Returns -1 after a successor has taken over.
+        """
         return self._handle.fileno()
 
 

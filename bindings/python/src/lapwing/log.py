@@ -1,4 +1,4 @@
-"""The log's lines, of the whole process: those of publishers. By default they are dropped."""
+"""The log lines of all publishers in this process. By default they are dropped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from . import _native
 from .error import WouldBlock, wrong_type
 
-_END = b"\0\n"  # no line is this
+_END = b"\0\n"  # never a log line
 
 
 class _Delivery:
-    """A pipe from the library's threads to one of Python's, which calls the function."""
+    """A pipe from the library's threads to a Python thread that calls the function."""
 
     def __init__(self, function: Callable[[str], object]) -> None:
         self._function = function
@@ -33,12 +33,12 @@ class _Delivery:
                     return
                 try:
                     self._function(line.decode(errors="replace").rstrip("\n"))
-                except Exception:  # the function's own; the next line may fare better
+                except Exception:  # raised by the function; continue with the next line
                     traceback.print_exc()
 
     def end(self) -> None:
-        """Delivers what is in the pipe. The library does not write into it any more."""
-        if os.getpid() != self._process:  # a forked child: the pipe and the thread are the parent's
+        """Delivers the lines in the pipe. The library must no longer write to it."""
+        if os.getpid() != self._process:  # in a child, the pipe and the thread are the parent's
             os.close(self._write_end)
             return
         os.set_blocking(self._write_end, True)
@@ -52,10 +52,10 @@ _delivery: _Delivery | None = None
 
 
 def to(function: Callable[[str], object] | None) -> None:
-    """Calls `function` with each line, in a thread of its own: `logging.getLogger("bus").info`.
+    """Calls `function`, for example `logging.getLogger("bus").info`, with each line.
 
-    None: lines are dropped again, once those before are delivered. A forked child's lines go to
-    the parent's function.
+    The calls are made in a separate thread. None delivers the pending lines and drops later ones.
+    A forked child's lines go to the parent's function.
     """
     global _delivery
     if function is not None and not callable(function):
@@ -80,15 +80,15 @@ def _end_delivery() -> None:
 
 
 def read() -> tuple[str, int]:
-    """The oldest line of the queue, and how many were dropped since the last call.
+    """Returns the oldest line of the queue, and how many lines were dropped since the last call.
 
-    Raises would-block: there is none.
+    Raises would-block if the queue is empty.
     """
     return _native.log_read()
 
 
 def lines() -> Iterator[str]:
-    """Empties the queue."""
+    """Removes and yields the lines of the queue."""
     while True:
         try:
             line, _ = read()

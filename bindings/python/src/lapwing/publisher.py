@@ -35,7 +35,8 @@ class Publisher(Handle[_native.Publisher]):
         with lapwing.Publisher("./quotes", schema=quotes) as publisher:
             publisher.publish(rows)         # a structured array, or bytes
 
-    `with` closes the session at its end, and destroys the publisher at once after an exception.
+    At the end of a `with` block the session is closed. After an exception the publisher is
+    destroyed immediately, without closing the session.
     """
 
     _closes_after_an_exception = False
@@ -67,21 +68,23 @@ class Publisher(Handle[_native.Publisher]):
         group: int | None = None,
         timeout: float | None = OPEN_SECONDS,
     ) -> None:
-        """Takes the bus, and waits at most `timeout` seconds for another publisher to end.
+        """Opens the bus for writing.
 
-        0 does not wait. The kernel holds the lock of a killed publisher for up to 0.1 s.
+        Waits at most `timeout` seconds for another publisher to end; 0 does not wait. The kernel
+        holds the lock of a killed publisher for up to 0.1 s.
 
-        schema         a Schema or its text, from which record_bytes and schema_name follow
-        schema_name    of a schema that Lapwing ships, or of records without a schema
-        record_bytes   8 to 4,088; 0: as the schema has it, else 56
-        capacity       slots, a power of two. 0: what fits, up to 1,048,576
+        schema         a Schema or its text, which determines record_bytes and schema_name
+        schema_name    name of a schema that Lapwing ships, or of records without a schema
+        record_bytes   8 to 4,088; 0: the schema's size, or 56 without a schema
+        capacity       slots, a power of two. 0: as many as fit, up to 1,048,576
         segment_bytes  size of a journal file, a power of two.
-        sync_interval  seconds between syncs of the journal; None: on request only, by flush()
+        sync_interval  seconds between syncs of the journal; None: only on request, by flush()
         retain_bytes   journal size above which the oldest segments are removed; 0: no limit
         retain_age     seconds after which they are removed; None: never
-        on_journal_lag         the journal is a whole ring behind: "wait" for the disk, or "shed" it
-        on_journal_failure     the journal has failed: "continue" live, or "stop"
-        restamped      the times of publishing in the records are this publisher's, not the feed's
+        on_journal_lag         if the journal is a whole ring behind: "wait" for the disk, or "shed"
+                               the journal
+        on_journal_failure     if the journal has failed: "continue" live, or "stop"
+        restamped      publish times in the records are this publisher's, not the feed's
         group          a gid whose members may read
         """
         flags = flags_of(
@@ -117,28 +120,27 @@ class Publisher(Handle[_native.Publisher]):
         self._handle.check_rows(row_check(described(options["directory"])))
 
     def publish(self, records: object, timeout: float | None = None) -> int:
-        """Publishes in order, and returns the sequence of the last record.
+        """Publishes records in order and returns the sequence of the last one.
 
-        `records` is an array of one dimension whose items are records, or contiguous bytes of
-        whole records. It is copied into the ring. An array with fields must have the names, types
-        and offsets of the bus's records. Schema.rows(frame) makes such an array from columns.
-        Waits only for the journal, if that is a whole ring behind. After a failed call Error.last
-        is the last sequence that was published.
-        record-size: the fields, or the size of a record, differ from those of the bus.
+        `records` is a one-dimensional array of records, or contiguous bytes of whole records. It
+        is copied into the ring. An array with fields must have the names, types and offsets of the
+        bus's records. Schema.rows(frame) makes such an array from columns. The call waits only if
+        the journal is a whole ring behind. After a failed call, Error.last is the last published
+        sequence. Raises record-size if the fields or the record size differ from those of the bus.
         """
         return self._handle.publish(records, timeout_ns(timeout))
 
     def flush(self, timeout: float | None = None) -> int:
-        """Waits until everything published is durable, and returns how far it is."""
+        """Waits until everything published is durable, and returns the last durable sequence."""
         return self._handle.flush(timeout_ns(timeout))
 
     def inspect(self) -> _native.PublisherInfo:
         return self._handle.inspect()
 
     def close(self, timeout: float | None = CLOSE_SECONDS) -> None:
-        """Ends the session: everything durable, the end recorded. It can be called again.
+        """Makes everything durable and records the end of the session. May be called again.
 
-        timed-out: a thread of the library continues it, and a later close returns how it ended.
+        After timed-out, a library thread continues, and a later close() returns the result.
         """
         if self.is_open:
             self._handle.close(timeout_ns(timeout))

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class _Rows:
-    """Rows of one session, one size and one kind."""
+    """Rows of one session, size and kind."""
 
     __slots__ = ("rows", "schema")
 
     rows: np.ndarray
-    """shape (n,); structured if the records have a schema, else of dtype V<record_bytes>"""
+    """shape (n,); structured if the records have a schema, otherwise V<record_bytes>"""
     schema: Schema | None
-    """None: the bus has no schema"""
+    """None if the bus has no schema"""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -36,9 +36,9 @@ class _Rows:
         return f"{type(self).__name__}({len(self)} of {name})"
 
     def column(self, name: str) -> np.ndarray:
-        """One field of all rows, shape (n,), ready for DLPack (`numpy.from_dlpack`, `torch.…`).
+        """Returns one field of all rows, shape (n,), for DLPack (`numpy.from_dlpack`, `torch.…`).
 
-        A view, unless the size of the rows is not a multiple of the field's: then a copy.
+        It is a view if the row size is a multiple of the field size, and otherwise a copy.
         """
         names = self.rows.dtype.names or ()
         if text("name", name) not in names:
@@ -49,19 +49,19 @@ class _Rows:
         return column
 
     def to_arrow(self, *, prices: _arrow.Prices = "int") -> pyarrow.RecordBatch:
-        """A copy for pyarrow, which must be installed. The rows need a schema.
+        """Copies the rows to a RecordBatch. The rows need a schema. Requires pyarrow.
 
-        Absent prices and times are null, times are timestamps, and spare bytes are left out.
+        Absent prices and times become null, times become timestamps, and spare bytes are left out.
         prices  "int": units of 1e-9; "float": float64, which rounds; "decimal": exact
         """
         return _arrow.record_batch(self.rows, self.schema, prices)
 
     def to_polars(self, *, prices: _arrow.Prices = "int") -> polars.DataFrame:
-        """The columns of to_arrow() for Polars. Needs polars and pyarrow."""
+        """Returns the columns of to_arrow() as a Polars frame. Requires polars and pyarrow."""
         return _arrow.polars_frame(self.rows, self.schema, prices)
 
     def to_pandas(self, *, prices: _arrow.Prices = "int") -> pandas.DataFrame:
-        """The columns of to_arrow() for pandas. Needs pandas and pyarrow."""
+        """Returns the columns of to_arrow() as a pandas frame. Requires pandas and pyarrow."""
         return _arrow.pandas_frame(self.rows, self.schema, prices)
 
 
@@ -74,10 +74,10 @@ class Records(_Rows):
     first: int
     """sequence of the first row"""
     conflated: np.ndarray | None
-    """uint64, shape (n,): how many older records each row replaces; for a
-    subscriber that conflates, else None"""
+    """uint64, shape (n,): how many older records each row replaces; None if the
+    subscriber does not conflate"""
     is_sparse: bool
-    """between two rows there may be others, of other instruments or conflated"""
+    """records between two rows may be missing: other instruments or conflated records"""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Records(_Rows):
 
     @property
     def sequences(self) -> np.ndarray:
-        """uint64, shape (n,)"""
+        """the sequence of each row: uint64, shape (n,)"""
         if self._sequences is not None:
             return self._sequences
         return np.arange(self.first, self.first + len(self.rows), dtype=np.uint64)
@@ -109,7 +109,7 @@ class Records(_Rows):
 
 
 class State(_Rows):
-    """Entries of a state, which replaces the one before: begin with an empty one at the first."""
+    """Entries of a state, which replaces the previous state. Discard that at the first entries."""
 
     __slots__ = ()
     __match_args__ = ("rows",)
@@ -120,7 +120,7 @@ class State(_Rows):
 
 
 Item = Records | State | Event
-"""The items of an iteration over a subscriber. A history yields records and events."""
+"""The items that a subscriber yields. A history yields records and events."""
 
 
 def dtype_of(schema: Schema | None, row_bytes: int) -> np.dtype:

@@ -1,4 +1,4 @@
-"""The fields of a record, and the NumPy dtype that they make (docs/reference/records.md)."""
+"""The fields of a record, and their NumPy dtype (docs/reference/records.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import _columns, _native
 from ._arguments import check_list, text, text_of, whole
 from .error import Error, RecordSize, invalid, wrong_type
 
-# By the numbers of lapwing.h; the first type has the number 1.
+# Indexed by the numbers in lapwing.h; types start at number 1.
 TYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float32", "float64", "char", "text", "bytes",
@@ -40,7 +40,7 @@ class Field:
 
     @property
     def format(self) -> str:
-        """The type of the field in a NumPy dtype."""
+        """The field's type in a NumPy dtype."""
         if self.type in ("char", "text"):
             return f"S{self.bytes}"
         if self.type == "bytes":
@@ -52,8 +52,8 @@ class Field:
 class Schema:
     """The fields of records.
 
-    Schema.of_bus("./es").dtype        # what a publisher in any language has described
-    Schema.shipped("dbn.mbo").dtype    # one that Lapwing knows
+    Schema.of_bus("./es").dtype        # described by a publisher in any language
+    Schema.shipped("dbn.mbo").dtype    # included in Lapwing
     """
 
     name: str
@@ -61,9 +61,9 @@ class Schema:
     record_bytes: int
     fields: tuple[Field, ...]
     text: str
-    """The whole schema in JSON: a publisher's `schema`, a subscriber's `expect`."""
+    """The schema in JSON, for a publisher's `schema` and a subscriber's `expect`."""
     hash: int = 0
-    """0: not known"""
+    """0 if unknown"""
 
     @classmethod
     def of_bus(cls, directory: str | os.PathLike[str]) -> Schema:
@@ -71,7 +71,9 @@ class Schema:
 
     @classmethod
     def shipped(cls, name: str) -> Schema:
-        """"dbn.mbo", "kv16" …, the newest version; or "orders", the entries of that fold."""
+        """Returns the newest version of an included schema: "dbn.mbo", "kv16" …, or "orders" for
+        the entries of that fold.
+        """
         return cls._of(*_native.schema_fields("", text("name", name)))
 
     @classmethod
@@ -104,7 +106,7 @@ class Schema:
         flags: Collection[str] = (),
         spare: Collection[str] = (),
     ) -> Schema:
-        """Describes a structured dtype of one's own; the arguments name fields of it."""
+        """Describes a structured dtype. The other arguments name fields with a unit or role."""
         text("name", name)
         whole("version", version, _UINT32_MAX)
         text("time", time)
@@ -136,7 +138,7 @@ class Schema:
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """Structured, of record_bytes, little-endian. Prices and times stay integers."""
+        """A structured little-endian dtype of record_bytes. Prices and times are integers."""
         return np.dtype(
             {
                 "names": [field.name for field in self.fields],
@@ -147,15 +149,14 @@ class Schema:
         )
 
     def rows(self, frame: Any) -> np.ndarray:
-        """Makes records from columns, by their names: an array that Publisher.publish takes.
+        """Makes an array for Publisher.publish from columns, which it finds by name.
 
             publisher.publish(schema.rows(frame))
 
         `frame` is a DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, a structured
-        array, or a dict of columns. The order of the columns does not matter. Spare fields may be
-        missing; they are zero then. Values are converted only if nothing is lost.
-        invalid-argument: an absent value, a fraction or a number out of range, or a missing or
-        unknown column.
+        array, or a dict of columns. The order of the columns does not matter. Missing spare fields
+        become zero. Values are converted only if that is exact. Raises invalid-argument for an
+        absent value, a fraction, a number out of range, or a missing or unknown column.
         """
         columns = _columns.of(frame)
         known = [field.name for field in self.fields]
@@ -195,25 +196,25 @@ def _named(columns: list[str]) -> str:
     return f"column{'s' if len(columns) > 1 else ''} {', '.join(map(str, columns))}"
 
 
-# ---- arrays that a call is given
+# ---- arrays passed to a call
 
 
 def described(directory: str) -> Schema | None:
-    """The current schema of the bus's records, or None if it has none."""
+    """Returns the current schema of the bus's records, or None if it has none."""
     try:
         return Schema.of_bus(directory)
-    except Error:  # not described, or just removed: rows are plain bytes
+    except Error:  # not described, or just removed: treat rows as plain bytes
         return None
 
 
 def row_check(*schemas: Schema | None) -> Callable[[object], None] | None:
-    """A function that refuses rows unless their fields are those of one of the schemas."""
+    """Returns a function that refuses rows unless their fields match one of the schemas."""
     known = tuple(schema for schema in schemas if schema is not None)
     return partial(_check_rows, known) if known else None
 
 
 def _check_rows(schemas: tuple[Schema, ...], memory: Any) -> None:
-    """record-size: the memory has types that differ from the schemas'. Accepts plain bytes."""
+    """Raises record-size if the memory has fields that match none of the schemas."""
     dtype = _dtype_of(memory)
     if dtype is None:
         return
@@ -226,7 +227,7 @@ def _check_rows(schemas: tuple[Schema, ...], memory: Any) -> None:
 
 
 def _dtype_of(memory: Any) -> np.dtype | None:
-    """None for plain bytes."""
+    """Returns the dtype of the memory, or None for plain bytes."""
     if isinstance(memory, (np.ndarray, np.generic)):
         dtype = memory.dtype
     else:
@@ -235,7 +236,7 @@ def _dtype_of(memory: Any) -> np.dtype | None:
                 if not view.format.startswith("T{"):
                     return None
                 dtype = _dtype_of_view(view)
-        except TypeError:  # no buffer: the call itself refuses it
+        except TypeError:  # not a buffer: the call itself refuses it
             return None
     is_plain = dtype.fields is None and (dtype.kind in "VSO" or dtype.itemsize == 1)
     return None if is_plain else dtype
@@ -254,7 +255,7 @@ def _dtype_of_view(view: memoryview) -> np.dtype:
 
 
 def difference(schema: Schema, dtype: np.dtype) -> str:
-    """The first difference between the dtype and the schema, or an empty text if they agree."""
+    """Describes the first difference between dtype and schema. Returns "" if they match."""
     if dtype == schema.dtype:
         return ""
     members = dtype.fields

@@ -1,4 +1,4 @@
-"""Reads a bus at its own pace, from any point, through every gap."""
+"""Reads a bus at its own pace, from any position. Gaps are filled or reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ StartWord = Literal["live", "oldest", "snapshot"]
 
 @dataclass(frozen=True)
 class Start:
-    """Where a subscriber begins: a value of one of these, or the word "live", "oldest" or "snapshot"."""
+    """Where a subscriber starts. The words "live", "oldest" and "snapshot" are also accepted."""
 
     number: int
     value: int = 0
@@ -57,12 +57,12 @@ class Start:
 
     @classmethod
     def live(cls) -> Start:
-        """The next record that is published."""
+        """Starts with the next record that is published."""
         return cls(0)
 
     @classmethod
     def oldest(cls) -> Start:
-        """The oldest that is kept."""
+        """Starts with the oldest record that is kept."""
         return cls(1)
 
     @classmethod
@@ -71,12 +71,12 @@ class Start:
 
     @classmethod
     def time(cls, time: Time) -> Start:
-        """At that time of publishing, or a little before: ns, UTC, or a datetime with a zone."""
+        """Starts at that publish time or slightly earlier: ns, UTC, or a datetime with a zone."""
         return cls(3, utc_ns("Start.time", time))
 
     @classmethod
     def snapshot(cls) -> Start:
-        """The state of the newest checkpoint, then what follows."""
+        """Starts with the state of the newest checkpoint, then the records after it."""
         return cls(4)
 
     @classmethod
@@ -87,7 +87,7 @@ class Start:
 
     @classmethod
     def resume(cls, cursor: Cursor, otherwise: Start | StartWord) -> Start:
-        """After the cursor's last commit, or `otherwise` if there is none."""
+        """Starts after the cursor's last commit, or at `otherwise` if there is none."""
         start = _start_of("otherwise", otherwise)
         if not isinstance(cursor, Cursor):
             raise wrong_type("cursor", cursor, "a Cursor")
@@ -108,7 +108,7 @@ def _start_of(option: str, start: Start | StartWord) -> Start:
 
 
 def _instrument_names(instruments: Collection[str | int]) -> list[str]:
-    """Symbols as they are, numbers as id:N."""
+    """Converts instruments to texts: symbols are unchanged, a number becomes id:N."""
     check_list("instruments", instruments, str, int, np.integer)
     negative = [each for each in instruments if not isinstance(each, str) and each < 0]
     if negative:
@@ -117,13 +117,14 @@ def _instrument_names(instruments: Collection[str | int]) -> list[str]:
 
 
 class Subscriber(Handle[_native.Subscriber]):
-    """Iterating yields Records, State and Events in their order, and ends when the bus is closed.
+    """Reads a bus. Iterating yields Records, State and Events in order.
 
         with lapwing.Subscriber("./es", start="oldest", end_at_close=True) as subscriber:
             for item in subscriber: …           # or: async for item in subscriber
 
-    The first item is the event "session". The bus need not exist yet: the calls that read wait
-    for it. Unless `end_at_close` is set, a subscriber also waits for a closed bus.
+    The first item is the event "session". The bus need not exist yet: reads wait for it. With
+    `end_at_close`, the iteration ends when the bus is closed. Otherwise it waits for the next
+    session.
     """
 
     def __init__(
@@ -149,24 +150,24 @@ class Subscriber(Handle[_native.Subscriber]):
         measure_every: int = 0,
         observes: bool = False,
     ) -> None:
-        """Checks the options, and never waits.
+        """Checks the options and never waits.
 
         start              "live", "oldest", "snapshot", or a Start
         on_gap             "fill": read it from the journal; "skip": stay in the ring; "stop": end;
                            "snapshot": continue with the newest checkpoint's state
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
-        instruments        symbols as str, even of digits ("005930"); numbers as int, or as
+        instruments        symbols as str, even if all digits ("005930"); numbers as int, or as
                            "id:5930"; empty: all
-        expect             what the records have to be; empty: anything
+        expect             the schema that the records must have; empty: any
         reattach           seconds to wait for a bus or publisher; None: forever
         flush_timeout      seconds that the publisher may take for the join; None: forever
         stale_after        seconds without a record until the event "stale"; None: never
         behind_records     records behind the publisher until the event "behind"; 0: no limit
         behind_time        the same in seconds; None: never
-        conflate           the newest record of each key, once in `conflate_interval` seconds
+        conflate           deliver the newest record of each key, once per `conflate_interval` s
         conflate_keys_max  more keys end an interval early
-        measure_every      measures the age of every Nth record, for ages(); 0: none
-        observes           it shows records to operators: docs/how-to/monitor.md
+        measure_every      measure the age of every Nth record, for ages(); 0: none
+        observes           only displays records: docs/how-to/monitor.md
         """
         start = _start_of("start", start)
         names = _instrument_names(instruments)
@@ -205,9 +206,9 @@ class Subscriber(Handle[_native.Subscriber]):
     # ---- reading
 
     def read(self, rows: int = ROWS, timeout: float | None = None) -> Item:
-        """The next item: up to `rows` rows in an array that owns its memory, or one event.
+        """Returns the next item: up to `rows` rows in an array that owns its memory, or one event.
 
-        Raises would-block or timed-out: nothing is there. closed: the end.
+        Raises would-block or timed-out if nothing is available, and closed at the end.
         """
         if whole("rows", rows) < 1:
             raise invalid("rows is 0. Give the rows that a batch has room for, at least 1")
@@ -220,7 +221,7 @@ class Subscriber(Handle[_native.Subscriber]):
             except TooSmall as error:
                 if not error.row_bytes:
                     raise
-                self._row_bytes = error.row_bytes  # of a state's entries, for example
+                self._row_bytes = error.row_bytes  # entries of a state may be larger than records
                 continue
             return self._item(memory, result, sequences, conflated, owns=True)
 
@@ -232,12 +233,12 @@ class Subscriber(Handle[_native.Subscriber]):
         conflated: np.ndarray | None = None,
         timeout: float | None = None,
     ) -> Item:
-        """As read(), but the rows are a view of `memory`: writable, contiguous, of any type.
+        """Like read(), but the rows are a view of `memory`, which must be writable and contiguous.
 
-        Nothing is allocated for a record. For a subscriber that conflates or that has instruments
-        the columns, uint64, get each row's sequence and how many older records it replaces.
-        too-small: not one row fits, and Error.row_bytes says what it takes. record-size: the
-        array's fields are not those of the records.
+        Nothing is allocated per record. If the subscriber conflates or has instruments, the uint64
+        columns receive each row's sequence and how many older records it replaces. Raises too-small
+        if not even one row fits; Error.row_bytes is the required size. Raises record-size if the
+        array's fields differ from those of the records.
         """
         result = self._handle.read(memory, sequences, conflated, timeout_ns(timeout))
         return self._item(memory, result, sequences, conflated, owns=False)
@@ -245,15 +246,15 @@ class Subscriber(Handle[_native.Subscriber]):
     def read_one(self, record: object, timeout: float | None = None) -> int:
         """Copies the next record into `record`, memory of its size, and returns its sequence.
 
-        The fastest way to one record. event-due: an event precedes it, which read() returns.
-        record-size: the array's fields are not those of the records.
+        This is the fastest way to read one record. Raises event-due if an event precedes it; read()
+        returns the event. Raises record-size if the array's fields differ from the record's.
         """
         return self._handle.read_one(record, timeout_ns(timeout))
 
     def items(self, rows: int = ROWS, timeout: float | None = None) -> Iterator[Item]:
-        """Iterates over items, with up to `rows` rows in an item. Waits `timeout` s for each.
+        """Iterates over items of up to `rows` rows. Waits at most `timeout` seconds for each.
 
-        After timed-out or interrupted the iteration can be continued.
+        After timed-out or interrupted, the iteration can be continued.
         """
         return Items(lambda: self.read(rows, timeout))
 
@@ -275,39 +276,42 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._handle.inspect()
 
     def ages(self) -> _native.Ages:
-        """How old records were when they were delivered: of those that measure_every selected.
+        """Returns how old the records selected by measure_every were when they were delivered.
 
-        Raises not-found: none was measured.
+        Raises not-found if none was measured.
         """
         return self._handle.ages()
 
     @property
     def is_sparse(self) -> bool:
-        """It conflates, or has instruments: rows do not follow one another."""
+        """True if the subscriber conflates or has instruments: sequences are not consecutive."""
         return self._is_sparse
 
     @property
     def schema(self) -> Schema | None:
-        """The schema as of the last event "session" or "reset"; None: not described."""
+        """The schema as of the last event "session" or "reset", or None if not described."""
         return self._record_schema
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of a record, from the event "session" on."""
+        """The dtype of a record. Valid after the event "session"."""
         return self._record_dtype
 
     def position(self, sequence: int = 0) -> Position:
-        """The position to store: after all delivered items, or after that row of the last item."""
+        """Returns a position to store: after all delivered items, or after row `sequence` of the
+        last item.
+        """
         return self._handle.position(whole("sequence", sequence))
 
     def fileno(self) -> int:
-        """For an event loop: readable when a call that answered would-block may have something.
+        """Returns a descriptor for an event loop. After would-block, it becomes readable when a
+        read may succeed.
 
-        Costs a helper thread. If the subscriber conflates, also read at the interval's end.
+        It costs a helper thread. If the subscriber conflates, also read at each interval's end.
         """
         return self._handle.fileno()
 
-    # ---- how a batch becomes an item
+    # ---- converting a batch to an item
 
     def _memory_for(self, rows: int) -> np.ndarray:
         size = rows * self._row_bytes
@@ -357,19 +361,19 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._record_schema is not None and self._record_schema.name == "dbn.mbo"
 
     def _orders(self) -> Schema:
-        """The schema of the entries of the fold "orders"."""
+        """Returns the schema of the entries of the fold "orders"."""
         if self._order_schema is None:
             self._order_schema = Schema.shipped("orders")
         return self._order_schema
 
     def _schema_of_state(self) -> Schema | None:
-        """The entries of "latest" are records; those of "orders" are not."""
+        """Returns the schema of a state's entries. Those of "latest" are records."""
         if self.inspect().fold != "orders":
             return self._record_schema
         return self._orders()
 
     def _described(self) -> Schema | None:
-        """As of the event that was just delivered: the bus on disk may be another one already."""
+        """Returns the schema as of the event just delivered; on disk there may be another bus."""
         try:
             return Schema._of(*self._handle.schema())
         except NotFound:

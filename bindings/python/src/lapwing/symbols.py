@@ -1,4 +1,4 @@
-"""The instruments of symbols, by date."""
+"""Maps symbols to instruments by date."""
 
 from __future__ import annotations
 
@@ -26,30 +26,33 @@ class SymbolMapping(NamedTuple):
 
 
 class Symbols(Handle[_native.Symbols]):
-    """The symbols of a feed, from its DBN metadata. A feed without metadata has none.
+    """The symbols of a feed, from its DBN metadata. A feed without metadata has no symbols.
 
         symbols = lapwing.Symbols("./es")
         symbols.find("ESH4", time)      # 17077
 
-    Times are ns since 1970, UTC, or a datetime with a time zone. Without a time, and outside all
-    dates of a symbol, the mapping that began last counts.
+    Times are ns since 1970, UTC, or a datetime with a time zone. Without a time, or outside all
+    dates of a symbol, the mapping with the latest start date is used.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Reads what the last publisher of the bus wrote. It need not run. Raises NoBus."""
+        """Reads the symbols that the bus's last publisher stored. It need not be running.
+
+        Raises NoBus if there is no bus.
+        """
         self._handle = _native.Symbols(text_of(directory, "directory"))
 
     def find(self, symbol: str, time: Time | None = None) -> int | None:
-        """The instrument of a symbol. None: the symbol is unknown."""
+        """Returns the instrument of a symbol, or None if the symbol is unknown."""
         return self._handle.find(text("symbol", symbol), _ns(time))
 
     def name(self, instrument_id: int, time: Time | None = None) -> SymbolMapping | None:
-        """The mapping of an instrument. None: the instrument is unknown."""
+        """Returns the mapping of an instrument, or None if the instrument is unknown."""
         row = self._handle.name(whole("instrument_id", instrument_id, _UINT32_MAX), _ns(time))
         return None if row is None else SymbolMapping(*row)
 
     def list(self) -> builtins.list[SymbolMapping]:
-        """All mappings, by symbol, then by date."""
+        """Returns all mappings, sorted by symbol, then by date."""
         return [SymbolMapping(*row) for row in self._handle.list()]
 
 

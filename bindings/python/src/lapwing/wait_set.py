@@ -1,4 +1,4 @@
-"""Several buses, channels, listeners, descriptors and timers in one thread."""
+"""Waits for several buses, channels, listeners, descriptors and timers in one thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .words import SourceKind
 
 _UINT32_MAX = 2**32 - 1
 _INT32_MAX = 2**31 - 1
-# By the numbers of lapwing.h.
+# Indexed by the numbers in lapwing.h.
 _KINDS = {
     1: SourceKind.SUBSCRIBER,
     2: SourceKind.CONFLATED,
@@ -38,21 +38,21 @@ Source = Subscriber | Channel | Listener
 
 
 class Timer:
-    """A timer of a wait set, as add_timer() returns it."""
+    """A timer of a wait set, returned by add_timer()."""
 
 
 class Ready(NamedTuple):
-    """A source that is ready. Nothing was taken from it: call it with timeout=0."""
+    """A source that is ready. Nothing was read from it: call it with timeout=0."""
 
     source: Any
     """the object that was added, a Timer, or a descriptor"""
     token: Any
-    """as it was given to add; without one, the source"""
+    """the token passed to add, or the source if there was none"""
     kind: SourceKind
     expirations: int
-    """of a timer, since it was last ready"""
+    """a timer's expirations since it was last ready"""
     events: int
-    """of a descriptor: those of select.poll"""
+    """a descriptor's events, as in select.poll"""
 
 
 class _Member(NamedTuple):
@@ -60,12 +60,12 @@ class _Member(NamedTuple):
     token: Any
 
     def is_there(self) -> bool:
-        """False: the object was destroyed, which removed it from the set."""
+        """Returns False if the object was destroyed, which removed it from the set."""
         return not isinstance(self.source, Handle) or self.source.is_open
 
 
 class WaitSet(Handle[_native.WaitSet]):
-    """Waits for whichever source is ready first.
+    """Waits until one of several sources is ready.
 
         with lapwing.WaitSet() as waits:
             waits.add(es)               # subscribers, channels, listeners
@@ -73,22 +73,25 @@ class WaitSet(Handle[_native.WaitSet]):
             for ready in waits:         # until the set is empty
                 item = ready.source.read(timeout=0)
 
-    A source that has more stays ready, and so does one that has ended, until remove(). Sources take
-    turns. An object that is closed by `with` or destroy() leaves the set. During a wait no other
-    thread may use a source: misuse. interrupt() ends the wait. In asyncio, a task for each source
-    does without a set.
+    A source with more items stays ready. A source that has ended stays ready until remove().
+    Sources take turns. An object that `with` or destroy() closes leaves the set. During a wait,
+    calls of other threads to a source raise misuse. interrupt() ends the wait. In asyncio, use a
+    task for each source instead of a set.
     """
 
     def __init__(self, *, wait: Wait = "backoff") -> None:
-        """wait: as the set's subscribers would. One that spins needs a set that does."""
+        """Opens an empty set. `wait` is as for a subscriber. A subscriber with wait="busy" can only
+        join a set with wait="busy".
+        """
         self._members: dict[int, _Member] = {}
         self._handle = _native.WaitSet(number_of("wait", wait, WAIT))
 
     def add(self, source: Source, token: Any = None, *, bytes: int = 0) -> None:
         """Adds a subscriber, a channel or a listener.
 
-        bytes: a producer is ready if there is room for a message of this size.
-        misuse: the source is in a set. limit: the set has 127 sources.
+        bytes  a producer is ready if there is room for a message of this size
+
+        Raises misuse if the source is in a set, and limit if the set has 127 sources.
         """
         size = whole("bytes", bytes)
         if not isinstance(source, (Subscriber, Channel, Listener)):
@@ -101,9 +104,9 @@ class WaitSet(Handle[_native.WaitSet]):
     def add_fd(
         self, fd: int | HasFileno, token: Any = None, *, events: int = select.POLLIN
     ) -> None:
-        """Adds a descriptor, or an object that has one. Remove it before it is closed.
+        """Adds a descriptor, or an object that has one. Remove it before you close it.
 
-        events: select.POLLIN, POLLOUT, POLLPRI, POLLRDHUP
+        events  select.POLLIN, POLLOUT, POLLPRI, POLLRDHUP
         """
         descriptor: Any = fd.fileno() if hasattr(fd, "fileno") else fd
         number = self._handle.add_fd(
@@ -122,20 +125,20 @@ class WaitSet(Handle[_native.WaitSet]):
         return timer
 
     def set_timer(self, timer: Timer, after: float | None, *, every: float = 0.0) -> None:
-        """Sets a timer again. after: None stops it."""
+        """Sets a timer again, or stops it if `after` is None."""
         times = _times(after, every)
         if not isinstance(timer, Timer):
             raise wrong_type("timer", timer, "a Timer: add_timer() returns one")
         self._handle.set_timer(self._number_of(timer), *times)
 
     def remove(self, source: Source | Timer | int | HasFileno) -> None:
-        """Removes a source. not-found: it is not in the set."""
+        """Removes a source. Raises not-found if it is not in the set."""
         number = self._number_of(source)
         self._handle.remove(number)
         del self._members[number]
 
     def wait(self, timeout: float | None = None) -> Ready:
-        """The next source that is ready. Raises would-block, timed-out or interrupted."""
+        """Returns the next source that is ready. Raises would-block, timed-out or interrupted."""
         number, kind, expirations, events = self._handle.wait(timeout_ns(timeout))
         member = self._members[number]
         token = member.source if member.token is None else member.token
@@ -146,7 +149,7 @@ class WaitSet(Handle[_native.WaitSet]):
             yield self.wait()
 
     def __len__(self) -> int:
-        """How many sources there are."""
+        """Returns the number of sources."""
         for number in [n for n, member in self._members.items() if not member.is_there()]:
             del self._members[number]
         return len(self._members)

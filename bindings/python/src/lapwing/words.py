@@ -1,4 +1,4 @@
-"""The fixed words of events, infos and books. Each member is a text: EventKind.GAP == "gap"."""
+"""The fixed words in events, infos and books. Each member is a str: EventKind.GAP == "gap"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ else:
 
 
 class EventKind(StrEnum):
-    """docs/reference/events.md describes each kind."""
+    """The kind of an event. See docs/reference/events.md."""
 
     GAP = "gap"
     LOST = "lost"
@@ -43,7 +43,7 @@ class Cause(StrEnum):
 
 
 class Settled(StrEnum):
-    """How a publisher's start settled the session before it."""
+    """How a publisher's start settled the previous session."""
 
     FRESH = "fresh"
     CONTINUED = "continued"
@@ -66,7 +66,7 @@ class ChannelRole(StrEnum):
 
 
 class SourceKind(StrEnum):
-    """A source that a wait set found ready."""
+    """The kind of a source that a wait set found ready."""
 
     SUBSCRIBER = "subscriber"
     CONFLATED = "conflated"
@@ -79,7 +79,7 @@ class SourceKind(StrEnum):
 
 
 class Side(StrEnum):
-    """A side of an order book. Side(row["side"]) takes the letter of a record."""
+    """A side of an order book. Side(row["side"]) accepts the letter in a record."""
 
     BID = "B"
     ASK = "A"

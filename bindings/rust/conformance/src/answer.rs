@@ -1,4 +1,4 @@
-//! What a step answers: one line or more.
+//! The answer to a step: one line or more.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -7,21 +7,21 @@ use lapwing::{Code, Error};
 
 pub type Answer = Result<String, Failure>;
 
-/// Every answer that does not begin with ok.
+/// An answer that does not begin with ok.
 pub enum Failure {
-    /// An operation or a value that is not known here.
+    /// The driver does not know the operation or a value.
     Unsupported,
-    /// By the name of its result, with what had been done before, as a pair.
+    /// The code of an error, and a pair with the progress before it.
     Result(Code, String),
 }
 
 impl Failure {
-    /// What other languages get from the library, and Rust does not compile.
+    /// For a use that does not compile in Rust. Other languages get this error from the library.
     pub fn misuse() -> Failure {
         Failure::Result(Code::Misuse, String::new())
     }
 
-    /// With these pairs where it has none.
+    /// Adds these pairs if the failure has none.
     pub fn or(self, pairs: &str) -> Failure {
         match self {
             Failure::Result(code, none) if none.is_empty() => {
@@ -55,7 +55,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// With LAPWING_CONFORMANCE_BREAK two names are swapped, so that a comparison can be seen to fail.
+/// If LAPWING_CONFORMANCE_BREAK is set, two names are swapped, to test that comparisons can fail.
 pub fn name_of(code: Code) -> &'static str {
     static BREAKS: LazyLock<bool> =
         LazyLock::new(|| std::env::var_os("LAPWING_CONFORMANCE_BREAK").is_some());

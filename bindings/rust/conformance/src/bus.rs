@@ -88,7 +88,7 @@ fn options(step: &Step) -> Result<PublisherOptions, Failure> {
     Ok(options)
 }
 
-/// Always says how far it came.
+/// The answer always contains the sequence of the last published record.
 fn publish(publisher: &mut Publisher, step: &Step) -> Answer {
     let bytes = match step.has("bytes") {
         true => step.number("bytes")?,

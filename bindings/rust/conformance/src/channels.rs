@@ -1,4 +1,4 @@
-//! Steps with listeners and channels. A step that the role does not have does not compile: misuse.
+//! Steps with listeners and channels. A step that does not fit the role would not compile: misuse.
 
 use lapwing::{
     Channel, ChannelOptions, Consumer, Duplex, Listener, Outcome, Producer, Reply, Timeout,
@@ -181,7 +181,7 @@ fn sizes(step: &Step) -> Result<(u64, usize, usize), Failure> {
     Ok((step.number("n")?, bytes, step.number_or("claim", bytes)?))
 }
 
-/// Always says how many were sent.
+/// The answer always contains the number of messages that were sent.
 fn send(step: &Step, side: &mut Side, timeout: Timeout) -> Answer {
     let (bytes, message_type): (usize, u32) = (step.number("bytes")?, step.number("type")?);
     let n: u64 = step.number("n")?;

@@ -1,5 +1,5 @@
-//! The driver of the conformance scenarios; the contract is in their folder,
-//! tests/conformance/bindings.
+//! The driver of the conformance scenarios. Their folder, tests/conformance/bindings, describes the
+//! protocol.
 
 mod answer;
 mod books;

@@ -1,5 +1,5 @@
-//! What a program must not do, as a program in Rust does it. What the compiler refuses is in
-//! lapwing/tests/compile_fail.
+//! Invalid actions of a Rust program. lapwing/tests/compile_fail contains those that the compiler
+//! rejects.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -12,11 +12,11 @@ use crate::rows::record;
 use crate::step::Step;
 
 const RECORD_BYTES: usize = 16;
-/// Until a step fails.
+/// A step that waits longer fails.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const DROPPED_RECORDS: u64 = 1000;
 
-/// What `open-dropped` has opened.
+/// The publisher that `open-dropped` opened.
 static DROPPED: Mutex<Option<Publisher>> = Mutex::new(None);
 
 pub fn run(verb: &str, step: &Step) -> Answer {
@@ -56,7 +56,7 @@ fn wait(directory: &str) -> Answer {
 fn exit_in_wait(step: &Step) -> Answer {
     let directory = step.text("directory")?.to_owned();
     thread::spawn(move || wait(&directory));
-    thread::sleep(Duration::from_millis(200)); // it waits by then
+    thread::sleep(Duration::from_millis(200)); // by then the thread waits
     std::process::exit(7)
 }
 

@@ -1,8 +1,8 @@
-//! What steps have made, by name.
+//! The objects that steps have created, by name.
 //!
-//! A step that runs in a thread of its own holds its object; another step with it is answered with
-//! misuse, as the library does in languages where such a call compiles. What was destroyed is gone
-//! from its map: misuse, too.
+//! A step that runs in a thread of its own holds its object. Any other step with the object returns
+//! misuse, as the library does in languages where such a call compiles. A destroyed object is
+//! removed from its map, so later steps return misuse.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,30 +76,30 @@ pub struct Objects {
     pub books: Named<Books>,
     pub listeners: Named<Listener>,
     pub sides: Named<Side>,
-    /// In the order of their starts, of all channels; the first is number 1.
+    /// The calls of all channels in the order in which they were started. The first is number 1.
     started: Mutex<Vec<Call>>,
-    /// Calls of the other side; a one-way message is none.
+    /// Calls of the other side, or None for a one-way message.
     pub requests: Named<Option<Call>>,
-    /// By the names of their objects.
+    /// Interrupters by the names of their objects.
     interrupters: Mutex<HashMap<String, Interrupter>>,
 }
 
 impl Objects {
-    /// The number of a call that was started.
+    /// Adds a call that was started, and returns its number.
     pub fn add_call(&self, call: Call) -> usize {
         let mut started = locked(&self.started);
         started.push(call);
         started.len()
     }
 
-    /// The call of that number; misuse where no start gave it.
+    /// Returns the call with that number; misuse if there is none.
     pub fn call(&self, number: usize) -> Result<Call, Failure> {
         let started = locked(&self.started);
         let call = number.checked_sub(1).and_then(|index| started.get(index));
         call.copied().ok_or_else(Failure::misuse)
     }
 
-    /// 0: no start gave it.
+    /// Returns the number of a call; 0 if it was not started here.
     pub fn number_of(&self, call: Call) -> usize {
         locked(&self.started).iter().position(|&one| one == call).map_or(0, |index| index + 1)
     }

@@ -1,8 +1,8 @@
-//! The rows of scenarios, digests, and the lines of what was read.
+//! The rows of scenarios, digests, and the lines of read results.
 
 use lapwing::{Event, EventKind, Rows};
 
-/// FNV-1a of 64 bits.
+/// FNV-1a with 64 bits.
 pub struct Digest(u64);
 
 impl Digest {
@@ -33,7 +33,7 @@ pub fn record(n: u64, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|k| number.get(k).copied().unwrap_or((n.wrapping_add(k as u64)) as u8)).collect()
 }
 
-/// Rows that stand between two events.
+/// Rows between two events.
 pub struct Run {
     is_state: bool,
     first: u64,

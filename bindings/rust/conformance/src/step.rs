@@ -36,7 +36,7 @@ impl Step {
         self.given(key).ok_or(Failure::Unsupported)
     }
 
-    /// Empty where it is not given.
+    /// Returns an empty text if the value is not given.
     pub fn text_or_empty(&self, key: &str) -> String {
         self.given(key).unwrap_or_default().to_owned()
     }
@@ -57,7 +57,7 @@ impl Step {
         self.given(key) == Some("1")
     }
 
-    /// The default where it is not given.
+    /// Returns the default if the value is not given.
     pub fn one_of<T: Copy + Default>(&self, key: &str, of: &[(&str, T)]) -> Result<T, Failure> {
         let Some(word) = self.given(key) else { return Ok(T::default()) };
         let found = of.iter().find(|(name, _)| *name == word);

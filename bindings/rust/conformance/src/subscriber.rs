@@ -93,7 +93,7 @@ pub fn line_of(chunk: Chunk<'_>, is_sparse: bool) -> String {
     }
 }
 
-/// The answer of a read that failed, which says what a row takes where it did not fit.
+/// The answer to a failed read. If a row did not fit, the answer contains the row size.
 pub fn failure_of(error: lapwing::Error, batch: &Batch) -> Failure {
     let is_too_small = error.code() == lapwing::Code::TooSmall;
     let failure = Failure::from(error);
@@ -118,8 +118,8 @@ fn read(reading: &mut Reading, step: &Step) -> Answer {
     Ok(line_of(chunk, reading.is_sparse))
 }
 
-/// Batches until an event of the kind `until`, which `use_batch` gets. Whatever ends it is the
-/// answer.
+/// Passes batches to `use_batch` up to an event of the kind `until`. Any other end is an error,
+/// which is the answer.
 pub fn read_until(
     reading: &mut Reading,
     until: &str,
@@ -205,6 +205,6 @@ fn is_readable(fd: i32, step: &Step) -> Result<bool, Failure> {
         false => step.number_or("timeout_ms", 0)?,
     };
     let mut polled = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one pollfd.
+    // SAFETY: `polled` is one pollfd.
     Ok(unsafe { libc::poll(&mut polled, 1, timeout_ms) } == 1)
 }

@@ -1,4 +1,4 @@
-//! bindings.rs is what bindgen writes from the header as it stands.
+//! Tests that bindings.rs is what bindgen generates from the current header.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn without_comments(text: &str) -> String {
     text.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect()
 }
 
-/// Names of `text` that begin with `prefix`, and where `call` is set are called.
+/// Names in `text` that begin with `prefix`. If `call` is set, only those that are called.
 fn names(text: &str, prefix: &str, call: bool) -> BTreeSet<String> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut found = BTreeSet::new();
@@ -54,12 +54,12 @@ fn every_number_of_the_header_is_bound() {
     }
 }
 
-/// The members of each struct, in their order.
+/// The members of each struct, in order.
 fn structs(text: &str, begin: &str, end_of_member: char) -> BTreeMap<String, Vec<String>> {
     let name_at_end = |text: &str| {
         let start =
             text.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |i| i + 1);
-        text[start..].trim_end_matches('_').to_owned() // `type` is a word of Rust
+        text[start..].trim_end_matches('_').to_owned() // `type` is a keyword of Rust
     };
     let mut found = BTreeMap::new();
     for part in text.split(begin).skip(1) {
@@ -80,7 +80,7 @@ fn structs(text: &str, begin: &str, end_of_member: char) -> BTreeMap<String, Vec
 #[test]
 fn every_struct_has_the_members_of_the_header() {
     let declared = structs(&without_comments(&header()), "typedef struct ", ';');
-    // bindgen writes `pub name: type,` on a line each.
+    // bindgen writes each member as `pub name: type,` on a line of its own.
     let bindings = include_str!("../src/bindings.rs").replace(",\n", "\n");
     let bound = structs(&bindings, "pub struct ", '\n');
     assert!(declared.len() >= 20, "{} structs in the header", declared.len());

@@ -1,4 +1,4 @@
-//! Publishes records of a struct of its own.
+//! Publishes records of a struct that this program defines.
 //!
 //!     publish BUS COUNT
 //!

@@ -1,4 +1,4 @@
-//! The lines of the README as a program.
+//! The code of the README as a program.
 
 use lapwing::prelude::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -1,5 +1,5 @@
-//! Calls a server of squares, of any language (square_server.rs has the protocol), several calls at
-//! once.
+//! Sends several calls at once to a server of squares, in any language. square_server.rs describes
+//! the protocol.
 //!
 //!     square_client PATH N…
 

@@ -1,5 +1,6 @@
-//! Answers calls: type 1 with n as 8 bytes, little-endian, by type 2 with n * n, modulo 2^64.
-//! Examples of every language speak this protocol. Serves one client, and ends with it.
+//! Answers calls of type 1, which contain a number n as 8 bytes, little-endian. The reply has type
+//! 2 and contains n * n, modulo 2^64. The examples of every language use this protocol. Serves one
+//! client, and ends when it disconnects.
 //!
 //!     square_server PATH
 
@@ -7,7 +8,7 @@ use lapwing::{Code, Duplex, Listener, FOREVER};
 
 const SQUARE: u32 = 1;
 const RESULT: u32 = 2;
-const NO_SQUARE: u32 = 1; // the code of an error, the server's to choose
+const NO_SQUARE: u32 = 1; // the code of an error, chosen by the server
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(path) = std::env::args().nth(1) else {

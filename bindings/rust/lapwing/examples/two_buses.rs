@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(Chunk::State(entries)) => println!("{bus}: {} entries", entries.len()),
             Ok(Chunk::Event(event)) => println!("{bus}: {event}"),
             Err(error) if error.code() == Code::WouldBlock => {}
-            Err(error) if error.code() == Code::Closed => *place = None, // it leaves the set
+            Err(error) if error.code() == Code::Closed => *place = None, // dropped: leaves the set
             Err(error) => return Err(error.into()),
         }
     }

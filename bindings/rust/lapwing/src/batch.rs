@@ -1,4 +1,4 @@
-//! Memory for rows, used again with every read.
+//! Memory for rows, reused by every read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::event::Event;
 use crate::handle::unknown;
 use crate::types::{Row, Types};
 
-/// Rows begin at a cache line, so that they can be read in place.
+/// A cache line. Rows begin at one, so that they are aligned and can be read in place.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// Memory for the rows of one read, and what the last read put there. Reads into it allocate
-/// nothing once it is as large as it gets.
+/// Memory for the rows of one read, and the result of the last read. Once the memory is large
+/// enough, reads into it do not allocate.
 ///
 /// ```no_run
 /// # fn main() -> lapwing::Result<()> {
@@ -33,7 +33,7 @@ struct Line([u8; 64]);
 /// # }
 /// ```
 pub struct Batch {
-    given: Box<sys::lapwing_batch>, // its event is half a kilobyte
+    given: Box<sys::lapwing_batch>, // boxed, because its event is half a kilobyte
     memory: Vec<Line>,
     memory_bytes: usize,
     sequences: Vec<u64>,
@@ -43,18 +43,18 @@ pub struct Batch {
     types: Option<Arc<Types>>, // of the rows; None if they are unknown
 }
 
-// SAFETY: the pointers in `given` are NULL, or of memory that the batch owns and the library wrote.
+// SAFETY: the pointers in `given` are NULL, or point to memory that the batch owns.
 unsafe impl Send for Batch {}
 unsafe impl Sync for Batch {}
 
 impl Batch {
-    /// For that many rows; their memory grows to what the rows of the bus take.
+    /// Creates a batch for that many rows. Its memory grows to fit the rows of the bus.
     pub fn new(rows_max: usize) -> Batch {
         Batch::of(rows_max.max(1), rows_max.max(1) * size_of::<Line>(), true)
     }
 
-    /// For at most that many rows, in memory of that many bytes. A read whose row does not fit is
-    /// answered with too-small, and [`row_bytes`](Batch::row_bytes) is what it takes.
+    /// Creates a batch for at most `rows_max` rows in `bytes` of memory. If not even one row fits,
+    /// a read fails with too-small, and [`row_bytes`](Batch::row_bytes) returns the row size.
     pub fn fixed(rows_max: usize, bytes: usize) -> Batch {
         Batch::of(rows_max, bytes, false)
     }
@@ -79,25 +79,25 @@ impl Batch {
         batch
     }
 
-    /// Adds a column of sequences: with conflation and with instruments, rows do not follow one
-    /// another.
+    /// Adds a column of sequences. With conflation or chosen instruments, the sequences of rows are
+    /// not consecutive.
     pub fn with_sequences(mut self) -> Batch {
         self.sequences = vec![0; self.rows_max];
         self
     }
 
-    /// Adds a column of how many older records each row replaces.
+    /// Adds a column with the number of older records that each row replaces.
     pub fn with_conflated(mut self) -> Batch {
         self.conflated = vec![0; self.rows_max];
         self
     }
 
-    /// Size of a row in the last read, also after too-small; 0: no row has been read.
+    /// Row size in the last read, even if it failed with too-small; 0: no row has been read.
     pub fn row_bytes(&self) -> usize {
         self.given.row_bytes as usize
     }
 
-    /// The result of the last read; `None` if it failed.
+    /// Returns the result of the last read; `None` if it failed.
     pub fn chunk(&self) -> Option<Chunk<'_>> {
         match self.given.kind {
             sys::LAPWING_BATCH_RECORDS => Some(Chunk::Records(self.rows())),
@@ -107,7 +107,7 @@ impl Batch {
         }
     }
 
-    /// The same for the library.
+    /// Returns the batch as the C interface takes it.
     pub(crate) fn as_c(&self) -> &sys::lapwing_batch {
         &self.given
     }
@@ -130,7 +130,7 @@ impl Batch {
         self.memory_bytes = bytes;
     }
 
-    /// Room for all rows where the size of one is known.
+    /// Makes room for all rows if the row size is known. Returns whether the memory grew.
     fn grow(&mut self) -> bool {
         let needed = self.rows_max * self.row_bytes();
         let grows = self.grows && self.memory_bytes < needed;
@@ -154,8 +154,8 @@ impl Batch {
         self.given.rows_max = self.rows_max;
     }
 
-    /// Has `read` fill the memory, which grows if a row does not fit. The rows are compared with
-    /// `records` and `state`.
+    /// Calls `read` to fill the memory, which grows if a row does not fit. Casts of the rows are
+    /// checked against `records`, or `state` for entries of a state.
     pub(crate) fn fill(
         &mut self,
         records: Option<&Arc<Types>>,
@@ -257,18 +257,18 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Sequence of the first row; 0 of entries of a state.
+    /// Sequence of the first row; 0 for entries of a state.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// Sequence of the last row, as [`sequence`](Rows::sequence).
+    /// Sequence of the last row; see [`sequence`](Rows::sequence).
     pub fn last(&self) -> Option<u64> {
         self.sequence(self.len().checked_sub(1)?)
     }
 
-    /// Sequence of a row. Nothing where the rows do not follow one another, and the batch has no
-    /// column of sequences.
+    /// Sequence of a row. `None` if the sequences are not consecutive and the batch has no column
+    /// of sequences.
     pub fn sequence(&self, row: usize) -> Option<u64> {
         match self.sequences {
             Some(sequences) => sequences.get(row).copied(),
@@ -277,7 +277,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// How many older records each row replaces, if the batch has that column.
+    /// The number of older records that each row replaces, if the batch has that column.
     pub fn conflated(&self) -> Option<&'a [u64]> {
         self.conflated
     }

@@ -7,7 +7,7 @@ use crate::error::{Code, Result};
 use crate::handle::Handle;
 use crate::memory::all;
 
-/// An instrument of a publisher of the feed.
+/// Identifies a book: an instrument of one of the feed's publishers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BookKey {
     pub publisher_id: u16,
@@ -21,14 +21,14 @@ pub enum Side {
     Ask,
 }
 
-/// A price and what is there.
+/// A price level of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// 1e-9 of a currency or point.
+    /// In units of 1e-9 of a currency or point.
     pub price: i64,
-    /// Size of all its orders.
+    /// Total size of its orders.
     pub size: u64,
-    /// 0: a top, of which the number of orders is not known.
+    /// Number of orders; 0: a top, whose number of orders is unknown.
     pub orders: u32,
 }
 
@@ -36,9 +36,9 @@ pub struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     pub order_id: u64,
-    /// 1e-9 of a currency or point.
+    /// In units of 1e-9 of a currency or point.
     pub price: i64,
-    /// Among equal prices the lower one is first.
+    /// Queue rank: among equal prices, the order with the lower rank is first.
     pub place: u64,
     /// UTC ns.
     pub ts_recv: u64,
@@ -47,26 +47,26 @@ pub struct Order {
     pub flags: u32,
 }
 
-/// The book of an instrument: its best prices, and how it is.
+/// The book of an instrument: its best prices and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Book {
     pub bid: Option<Level>,
     pub ask: Option<Level>,
-    /// False: within an event of the venue.
+    /// False inside an event of the venue.
     pub is_settled: bool,
-    /// Its orders may differ from the venue's.
+    /// True if its orders may differ from the venue's.
     pub is_stale: bool,
-    /// The feed gives the best price of each side, and no orders.
+    /// True if the feed contains the best price of each side, and no orders.
     pub has_tops: bool,
     pub bid_levels: u64,
     pub ask_levels: u64,
     pub orders: u64,
     /// Sequence of its last record; 0: none since a state was loaded.
     pub sequence: u64,
-    /// Likewise, UTC ns.
+    /// Time of that record at the venue, UTC ns.
     pub ts_event: Option<u64>,
-    /// Likewise.
+    /// Time at which that record was received, UTC ns.
     pub ts_recv: Option<u64>,
     /// The last sequence of the bus that was lost; 0: none.
     pub lost_through: u64,
@@ -76,11 +76,11 @@ pub struct Book {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BooksInfo {
-    /// No book is within an event of the venue, and no state is being loaded.
+    /// True if no book is inside an event of the venue, and no state is being loaded.
     pub is_settled: bool,
-    /// A state is: the books are half of it.
+    /// True while a state is being loaded: the books contain a part of it.
     pub is_loading: bool,
-    /// Sequence of the last record that is in them.
+    /// Sequence of the newest record in the books.
     pub sequence: u64,
     pub books: u64,
     pub orders: u64,
@@ -88,7 +88,7 @@ pub struct BooksInfo {
     pub digest: u64,
 }
 
-/// Keeps the order books of every instrument.
+/// Maintains the order books of every instrument.
 ///
 /// ```no_run
 /// # use lapwing::*;
@@ -113,33 +113,33 @@ pub struct Books {
 
 impl Books {
     pub fn new() -> Result<Books> {
-        // SAFETY: the two places are good.
+        // SAFETY: both pointers are valid.
         let handle = Handle::open(|library, place, error| unsafe {
             library.lapwing_books_create(place, error)
         })?;
         Ok(Books { handle })
     }
 
-    /// Takes the result of the batch's last read. Pass the batches of one subscriber in order,
-    /// events too.
+    /// Takes the result of the batch's last read. Pass all batches of one subscriber in order,
+    /// including events.
     ///
-    /// Nothing is changed after an error. Errors: misuse (the batch does not follow the last one),
-    /// record-size (its rows are neither dbn.mbo nor of the fold `orders`), invalid-argument (its
+    /// An error changes nothing. Errors: misuse (the batch does not follow the last one),
+    /// record-size (its rows are not of dbn.mbo or of the fold `orders`), invalid-argument (its
     /// rows replace others).
     pub fn take(&mut self, batch: &Batch) -> Result<()> {
-        // SAFETY: the batch says what its memory holds.
+        // SAFETY: the batch contains the sizes of its buffers.
         self.handle.call(|library, books, error| unsafe {
             library.lapwing_books_take(books, batch.as_c(), error)
         })
     }
 
-    /// Costs a sort of all orders, for the digest.
+    /// Returns totals of all books. Sorts all orders to compute the digest.
     pub fn info(&self) -> Result<BooksInfo> {
         let mut info = sys::lapwing_books_info {
             struct_size: size_of::<sys::lapwing_books_info>() as u32,
             ..Default::default()
         };
-        // SAFETY: `info` says its size.
+        // SAFETY: `info.struct_size` is set.
         self.handle.call(|library, books, error| unsafe {
             library.lapwing_books_inspect(books, &mut info, error)
         })?;
@@ -153,10 +153,10 @@ impl Books {
         })
     }
 
-    /// The keys of all books, by publisher, then by instrument.
+    /// Returns the keys of all books, by publisher, then by instrument.
     pub fn keys(&self) -> Result<Vec<BookKey>> {
         let keys = all(|keys: &mut [sys::lapwing_book_key], count| {
-            // SAFETY: the memory is as large as said.
+            // SAFETY: the buffer has the given length.
             self.handle.call(|library, books, error| unsafe {
                 library.lapwing_books_list(books, keys.as_mut_ptr(), keys.len(), count, error)
             })
@@ -164,13 +164,13 @@ impl Books {
         Ok(keys.into_iter().map(BookKey::from).collect())
     }
 
-    /// The book of an instrument; nothing where it was not seen.
+    /// Returns the book of an instrument; `None` if the instrument was not seen.
     pub fn find(&self, key: BookKey) -> Result<Option<Book>> {
         let mut book = sys::lapwing_book {
             struct_size: size_of::<sys::lapwing_book>() as u32,
             ..Default::default()
         };
-        // SAFETY: `book` says its size.
+        // SAFETY: `book.struct_size` is set.
         let found = self.handle.call(|library, books, error| unsafe {
             library.lapwing_books_find(books, key.into(), &mut book, error)
         });
@@ -181,14 +181,14 @@ impl Books {
         }
     }
 
-    /// Levels of a side, at most `max` from the index `from` on; 0 is the best.
+    /// Returns at most `max` levels of a side, from the index `from` on. Level 0 is the best.
     pub fn levels(&self, key: BookKey, side: Side, from: usize, max: usize) -> Result<Vec<Level>> {
         let mut levels = Vec::new();
         self.levels_into(key, side, from, max, &mut levels)?;
         Ok(levels)
     }
 
-    /// The same into memory that is used again: `levels` is emptied first.
+    /// Like [`levels`](Books::levels), but reuses memory: clears the vector `levels` and fills it.
     pub fn levels_into(
         &self,
         key: BookKey,
@@ -203,7 +203,7 @@ impl Books {
         while levels.len() < max {
             let wanted = (max - levels.len()).min(PART);
             let mut count = 0;
-            // SAFETY: the memory holds `wanted` levels.
+            // SAFETY: the buffer holds `wanted` levels.
             self.handle.call(|library, books, error| unsafe {
                 library.lapwing_books_levels(
                     books,
@@ -224,10 +224,10 @@ impl Books {
         Ok(())
     }
 
-    /// The orders of a level, the first in the queue first. Error: not-found (no such level).
+    /// Returns the orders of a level in queue order. Error: not-found (no such level).
     pub fn orders(&self, key: BookKey, side: Side, level: usize) -> Result<Vec<Order>> {
         let orders = all(|orders: &mut [sys::lapwing_order], count| {
-            // SAFETY: the memory is as large as said.
+            // SAFETY: the buffer has the given length.
             self.handle.call(|library, books, error| unsafe {
                 library.lapwing_books_orders(
                     books,

@@ -13,15 +13,15 @@ use crate::timeout::Timeout;
 /// The last commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
-    /// Everything up to it is processed.
+    /// Everything up to this position is processed.
     pub position: Position,
-    /// Where the program's own output ended then: a length …
+    /// The end of the program's own output at that position: a length …
     pub output_bytes: u64,
-    /// … and the number of a file; 0 where there is none.
+    /// … and the number of a file, or 0.
     pub output_file: u64,
 }
 
-/// A file in which a program keeps how far it has processed a bus.
+/// A file that stores how far a program has processed a bus.
 ///
 /// [`Start::After`](crate::Start::After) with its position continues exactly there.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.
-    /// `durable`: no power cut takes a commit back, which costs a sync.
+    /// Waits for the lock of the file, takes it and reads the file. Creates the file if it is
+    /// missing. With `durable`, no power cut reverts a commit, and each commit costs a sync.
     ///
     /// Errors: in-use, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
     /// not-permitted, no-space, system.
@@ -50,11 +50,11 @@ impl Cursor {
         Ok(Cursor { handle })
     }
 
-    /// The last commit; nothing where there was none yet.
+    /// Returns the last commit; `None` if nothing was committed yet.
     pub fn last(&self) -> Result<Option<Commit>> {
         let mut position = sys::lapwing_position::default();
         let (mut output_bytes, mut output_file) = (0, 0);
-        // SAFETY: each is a place for what is written there.
+        // SAFETY: all pointers are valid for writes.
         let found = self.handle.call(|library, cursor, error| unsafe {
             library.lapwing_cursor_position(
                 cursor,
@@ -71,10 +71,11 @@ impl Cursor {
         }
     }
 
-    /// Everything up to the position is processed. One with sequence 0 changes nothing.
+    /// Stores that everything up to the position is processed. A position with sequence 0 changes
+    /// nothing.
     pub fn commit(&mut self, commit: &Commit) -> Result<()> {
         let position = commit.position.to_c();
-        // SAFETY: `position` is one.
+        // SAFETY: `position` is a valid position.
         self.handle.call(|library, cursor, error| unsafe {
             library.lapwing_cursor_commit(
                 cursor,

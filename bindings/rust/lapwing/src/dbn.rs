@@ -1,8 +1,8 @@
-//! Records of Databento's binary encoding, as the schema `dbn.mbo` has them.
+//! Records of Databento's binary encoding, with the layout of the schema `dbn.mbo`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// An order's event, market by order: the schema `dbn.mbo`, 56 bytes.
+/// An event of an order (market by order): a record of the schema `dbn.mbo`, 56 bytes.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -14,10 +14,10 @@ pub struct Mbo {
     pub rtype: u8,
     pub publisher_id: u16,
     pub instrument_id: u32,
-    /// UTC ns, the venue's.
+    /// The venue's time, UTC ns.
     pub ts_event: u64,
     pub order_id: u64,
-    /// 1e-9; `i64::MAX`: none.
+    /// In units of 1e-9; `i64::MAX`: none.
     pub price: i64,
     pub size: u32,
     /// A sum of bits: [`FLAG_LAST`] …
@@ -31,7 +31,7 @@ pub struct Mbo {
     pub ts_recv: u64,
     /// ns from the venue's send to `ts_recv`.
     pub ts_in_delta: i32,
-    /// The venue's, not the bus's.
+    /// The venue's sequence, not the bus's.
     pub sequence: u32,
 }
 
@@ -42,11 +42,11 @@ crate::record!(Mbo, "dbn.mbo", 3, {
 });
 
 pub const RTYPE_MBO: u8 = 0xa0;
-/// The last record of an event of the venue.
+/// Set on the last record of an event of the venue.
 pub const FLAG_LAST: u8 = 0x80;
 
 impl Mbo {
-    /// An event of an order whose other members are zero.
+    /// Creates an event of an order. Its other members are zero.
     pub fn new(action: u8, side: u8, order_id: u64, price: i64, size: u32) -> Mbo {
         let length = (size_of::<Mbo>() / 4) as u8;
         Mbo { length, rtype: RTYPE_MBO, action, side, order_id, price, size, ..Mbo::default() }

@@ -10,12 +10,12 @@ use lapwing_sys as sys;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Defines [`Code`] from the numbers of lapwing.h, and the name that each has in the documents.
+/// Defines [`Code`] from the numbers in lapwing.h and the names in Lapwing's documentation.
 macro_rules! codes {
     ($($(#[$about:meta])* $variant:ident = $number:ident, $name:literal;)*) => {
         /// The kind of an error.
         ///
-        /// A number that this crate does not know, of a later library, is [`Code::Unknown`].
+        /// A number of a later library, which this crate does not know, is [`Code::Unknown`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -25,7 +25,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The code of a number in lapwing.h.
+            /// Returns the code of a number in lapwing.h.
             pub const fn from_number(number: i32) -> Code {
                 $(if number == sys::$number as i32 {
                     return Code::$variant;
@@ -33,7 +33,7 @@ macro_rules! codes {
                 Code::Unknown(number)
             }
 
-            /// As in lapwing.h.
+            /// Returns the number in lapwing.h.
             pub const fn number(self) -> i32 {
                 match self {
                     $(Code::$variant => sys::$number as i32,)*
@@ -41,8 +41,8 @@ macro_rules! codes {
                 }
             }
 
-            /// As in the documents of Lapwing, `timed-out` for example. The library names a code
-            /// that this crate does not know.
+            /// Returns the name in Lapwing's documentation, for example `timed-out`. The library
+            /// returns the name of a code that this crate does not know.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Code::$variant => $name,)*
@@ -57,23 +57,23 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The arguments contradict each other or a limit.
+    /// The arguments contradict each other or exceed a limit.
     InvalidArgument = LAPWING_ERROR_INVALID_ARGUMENT, "invalid-argument";
     /// No bus is at this directory, or no such channel.
     NoBus = LAPWING_ERROR_NO_BUS, "no-bus";
-    /// Another process holds this bus, journal, path or cursor.
+    /// Another process uses this bus, journal, path or cursor.
     InUse = LAPWING_ERROR_IN_USE, "in-use";
-    /// The kernel or an ownership check said no.
+    /// Refused by the kernel or by an ownership check.
     NotPermitted = LAPWING_ERROR_NOT_PERMITTED, "not-permitted";
     /// The disk or the tmpfs is full.
     NoSpace = LAPWING_ERROR_NO_SPACE, "no-space";
     /// Any other failed system call: [`Error::errno`].
     System = LAPWING_ERROR_SYSTEM, "system";
-    /// Durable bytes are not what was written.
+    /// Durable bytes differ from those that were written.
     Damaged = LAPWING_ERROR_DAMAGED, "damaged";
-    /// The other side, or the library, speaks another version.
+    /// The other side, or the library, has another ABI version.
     AbiMismatch = LAPWING_ERROR_ABI_MISMATCH, "abi-mismatch";
-    /// The path contains something of another kind.
+    /// The path is a file or directory of another kind.
     NotALapwingFile = LAPWING_ERROR_NOT_A_LAPWING_FILE, "not-a-lapwing-file";
     /// The journal's first failed write or sync.
     JournalFailed = LAPWING_ERROR_JOURNAL_FAILED, "journal-failed";
@@ -89,49 +89,49 @@ codes! {
     Refused = LAPWING_ERROR_REFUSED, "refused";
     /// The other side violates the protocol.
     Protocol = LAPWING_ERROR_PROTOCOL, "protocol";
-    /// Bytes are not what their format says.
+    /// Bytes violate their format.
     BadInput = LAPWING_ERROR_BAD_INPUT, "bad-input";
     /// Records of this size or type do not fit this bus.
     RecordSize = LAPWING_ERROR_RECORD_SIZE, "record-size";
-    /// A path exceeds what a socket or a frame can carry.
+    /// A path is too long for a socket or a frame.
     PathTooLong = LAPWING_ERROR_PATH_TOO_LONG, "path-too-long";
     /// Closed cleanly.
     Closed = LAPWING_ERROR_CLOSED, "closed";
-    /// A stored position is of a discarded journal.
+    /// A stored position belongs to a discarded journal.
     Reset = LAPWING_ERROR_RESET, "reset";
-    /// This kernel, container or file system cannot do it.
+    /// Not supported by this kernel, container or file system.
     Unsupported = LAPWING_ERROR_UNSUPPORTED, "unsupported";
     /// A named limit is exhausted.
     Limit = LAPWING_ERROR_LIMIT, "limit";
-    /// A file, schema, sequence, or the library, is missing.
+    /// A file, schema, sequence, or the library, does not exist.
     NotFound = LAPWING_ERROR_NOT_FOUND, "not-found";
-    /// There was a gap, and the policy was to end at one.
+    /// There was a gap, and the policy is to stop at one.
     StoppedAtGap = LAPWING_ERROR_STOPPED_AT_GAP, "stopped-at-gap";
     /// A channel's other side has ended.
     PeerGone = LAPWING_ERROR_PEER_GONE, "peer-gone";
-    /// A channel's other side wrote what is not allowed.
+    /// A channel's other side wrote data that is not allowed.
     Corrupt = LAPWING_ERROR_CORRUPT, "corrupt";
-    /// Nothing is there now, and the call was not to wait.
+    /// Nothing is available, and the call does not wait.
     WouldBlock = LAPWING_ERROR_WOULD_BLOCK, "would-block";
-    /// The call cannot be right; it had no effect.
+    /// Invalid use of a call, which had no effect.
     Misuse = LAPWING_ERROR_MISUSE, "misuse";
     /// An [`Interrupter`](crate::Interrupter) ended the wait.
     Interrupted = LAPWING_ERROR_INTERRUPTED, "interrupted";
-    /// The memory holds no row or message; none was taken.
+    /// Too little memory for a row or message; none was taken.
     TooSmall = LAPWING_ERROR_TOO_SMALL, "too-small";
-    /// There is no memory left.
+    /// No memory is left.
     NoMemory = LAPWING_ERROR_NO_MEMORY, "no-memory";
     /// The handle belongs to the parent of this forked process.
     Forked = LAPWING_ERROR_FORKED, "forked";
-    /// An event precedes the next record: read it.
+    /// An event comes before the next record: read it.
     EventDue = LAPWING_ERROR_EVENT_DUE, "event-due";
-    /// The publisher did not answer a join: the end of the subscriber.
+    /// The publisher did not answer a join. The subscriber has ended.
     NoAnswer = LAPWING_ERROR_NO_ANSWER, "no-answer";
 }
 
 fn name_in_library(number: i32) -> &'static str {
     match sys::library() {
-        // SAFETY: returns static text for every number.
+        // SAFETY: the call returns static text for every number.
         Ok(library) => unsafe { CStr::from_ptr(library.lapwing_error_name(number)) }
             .to_str()
             .unwrap_or("unknown"),
@@ -140,7 +140,7 @@ fn name_in_library(number: i32) -> &'static str {
 }
 
 impl Code {
-    /// Whether the same call may succeed later: a wait has ended, and nothing else has happened.
+    /// Whether the same call may succeed later: a wait ended, and the call had no other effect.
     pub fn is_transient(self) -> bool {
         matches!(self, Code::TimedOut | Code::WouldBlock | Code::Interrupted)
     }
@@ -152,7 +152,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Why a call did not succeed.
+/// The reason why a call failed.
 #[derive(Clone, Debug)]
 pub struct Error {
     code: Code,
@@ -185,7 +185,7 @@ impl Error {
     }
 
     /// The progress of the call before it failed. After `publish`: the sequence of the last record
-    /// that it published. After `send`: how many messages it sent. 0: none.
+    /// that it published. After `send`: the number of messages that it sent. 0: none.
     pub fn progress(&self) -> u64 {
         self.progress
     }
@@ -204,7 +204,7 @@ impl Error {
 
     #[cold]
     fn from_c(result: sys::lapwing_result, errno: i32, message: &CStr) -> Error {
-        // These are frequent, their names are enough, and they cost no allocation.
+        // These are frequent. Their names say enough, and an empty message needs no allocation.
         let code = Code::from_number(result);
         let message = match code {
             Code::EventDue => "".into(),
@@ -253,20 +253,20 @@ impl From<Error> for io::Error {
     }
 }
 
-/// The library, or why there is none.
+/// Returns the library, or the reason why it could not be loaded.
 pub(crate) fn library() -> Result<&'static sys::Lapwing> {
     sys::library().map_err(Error::from)
 }
 
-/// Makes a call, and turns its result and what it wrote into a `Result`.
+/// Makes a call, and converts its result and its error to a `Result`.
 #[inline]
 pub(crate) fn check(
     call: impl FnOnce(*mut sys::lapwing_error) -> sys::lapwing_result,
 ) -> Result<()> {
-    // Only what is read is initialised: the message is half a kilobyte.
+    // Initialise only the members that are read: the message is half a kilobyte.
     let mut place = MaybeUninit::<sys::lapwing_error>::uninit();
     let error = place.as_mut_ptr();
-    // SAFETY: writes members of `place`.
+    // SAFETY: this only writes members of `place`.
     unsafe {
         addr_of_mut!((*error).struct_size).write(size_of::<sys::lapwing_error>() as u32);
         addr_of_mut!((*error).code).write(0);

@@ -10,11 +10,12 @@ use crate::text::text_of;
 
 numbered! {
     EventKind {
-        /// [`Event::gap`] did not come from the ring; fillable: its records follow.
+        /// [`Event::gap`] is missing from the ring; fillable: its records follow.
         Gap = LAPWING_EVENT_GAP, "gap";
-        /// Nothing can give [`Event::gap`].
+        /// No source has the records of [`Event::gap`].
         Lost = LAPWING_EVENT_LOST, "lost";
-        /// A session begins at the sequence: the first one, or the next. The first event of all.
+        /// A session begins at the sequence: the first one, or the next. A session event
+        /// comes before all others.
         Session = LAPWING_EVENT_SESSION, "session";
         /// Another history begins at the sequence.
         Reset = LAPWING_EVENT_RESET, "reset";
@@ -22,7 +23,7 @@ numbered! {
         CaughtUp = LAPWING_EVENT_CAUGHT_UP, "caught-up";
         /// The publisher lives and is silent.
         Stale = LAPWING_EVENT_STALE, "stale";
-        /// It ended without closing; the next one is waited for.
+        /// The publisher ended without closing. The subscriber waits for the next one.
         PublisherGone = LAPWING_EVENT_PUBLISHER_GONE, "publisher-gone";
         /// The session was closed after the sequence.
         Closed = LAPWING_EVENT_CLOSED, "closed";
@@ -44,15 +45,15 @@ numbered! {
         Lapped = LAPWING_CAUSE_LAPPED, "lapped";
         /// Between a dead session and the next one.
         Session = LAPWING_CAUSE_SESSION, "session";
-        /// Will never exist: recorded after a power cut.
+        /// They will never exist; recorded after a power cut.
         Void = LAPWING_CAUSE_VOID, "void";
         /// Retention removed them.
         Pruned = LAPWING_CAUSE_PRUNED, "pruned";
-        /// The journal's bytes fail their sum, or are gone.
+        /// The journal's bytes fail their checksum, or are missing.
         Damaged = LAPWING_CAUSE_DAMAGED, "damaged";
-        /// A mirrored bus: they did not arrive from the origin.
+        /// Mirrored bus: they did not arrive from the origin.
         NotRelayed = LAPWING_CAUSE_NOT_RELAYED, "not-relayed";
-        /// A mirrored bus: the origin lost them.
+        /// Mirrored bus: the origin lost them.
         Upstream = LAPWING_CAUSE_UPSTREAM, "upstream";
     }
 }
@@ -61,10 +62,10 @@ numbered! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     pub first: u64,
-    /// Inclusive; `first - 1`: nothing is missing, and the text says what is wrong.
+    /// Inclusive; `first - 1`: nothing is missing, and the text has the reason.
     pub last: u64,
     pub cause: Cause,
-    /// The journal holds the range.
+    /// True if the journal holds the range.
     pub is_fillable: bool,
     /// The next sequence that is tried in the ring.
     pub resume: u64,
@@ -85,12 +86,12 @@ impl Event {
         EventKind::from_number(self.0.kind)
     }
 
-    /// The event's, as its kind says.
+    /// The event's sequence. [`EventKind`] describes its meaning for each kind.
     pub fn sequence(&self) -> u64 {
         self.0.sequence
     }
 
-    /// The range of gap and lost; after a gap also of snapshot-complete and no-snapshot.
+    /// The range of the events gap and lost, and after a gap of snapshot-complete and no-snapshot.
     pub fn gap(&self) -> Option<Gap> {
         (self.0.cause != 0).then(|| Gap {
             first: self.0.first,
@@ -111,7 +112,8 @@ impl Event {
         text_of(&self.0.schema_name)
     }
 
-    /// [`Subscriber::schema`](crate::Subscriber::schema) has the fields of the records that follow.
+    /// Whether [`Subscriber::schema`](crate::Subscriber::schema) returns the fields of the records
+    /// that follow.
     pub fn is_described(&self) -> bool {
         self.0.is_described != 0
     }
@@ -134,12 +136,12 @@ impl Event {
         text_of(&self.0.fold)
     }
 
-    /// For snapshot-complete: how many entries the state has.
+    /// For snapshot-complete: the number of entries in the state.
     pub fn state_entries(&self) -> u64 {
         self.0.state_entries
     }
 
-    /// In words: why, which checkpoint, how a session ended. Empty where nothing is to be said.
+    /// A message: the cause, the checkpoint, how a session ended. It can be empty.
     pub fn text(&self) -> &str {
         text_of(&self.0.text)
     }

@@ -1,7 +1,7 @@
-//! Objects of the library that must be returned to it: a handle, and its interrupter.
+//! Handles to objects of the library, which destroys them on drop, and interrupters of handles.
 //!
-//! One thread at a time uses a handle, any thread: so handles are `Send` and not `Sync`. Only an
-//! interrupt may come from elsewhere, and it keeps the handle alive while it runs.
+//! Any thread may use a handle, but only one at a time, so handles are `Send` and not `Sync`. Only
+//! an interrupt may come from another thread. It keeps the handle alive while it runs.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,14 +18,14 @@ use crate::wait_set::{turn, Core};
 /// An opaque type of lapwing.h.
 pub(crate) trait Resource: 'static {
     /// # Safety
-    /// `*place` was opened, and no call uses it.
+    /// `*place` must be an open handle that no call uses.
     unsafe fn destroy(library: &sys::Lapwing, place: *mut *mut Self);
 }
 
-/// One whose waits can be ended.
+/// A resource whose waits can be interrupted.
 pub(crate) trait Waits: Resource {
     /// # Safety
-    /// `pointer` was opened and not destroyed.
+    /// `pointer` must be an open handle.
     unsafe fn interrupt(library: &sys::Lapwing, pointer: *mut Self);
 }
 
@@ -57,7 +57,7 @@ resource!(lapwing_wait_set, lapwing_wait_set_destroy, lapwing_wait_set_interrupt
 /// The wait set that a handle is in, if it is in one.
 #[derive(Default)]
 pub(crate) struct Membership {
-    is_in_a_set: AtomicBool, // for calls, which are mostly of handles in none
+    is_in_a_set: AtomicBool, // lets calls skip the mutex: most handles are not in a set
     place: Mutex<Option<Place>>,
 }
 
@@ -80,7 +80,7 @@ impl Membership {
         self.is_in_a_set.store(true, Ordering::Release);
     }
 
-    /// Behind the set's last use of the handle.
+    /// Must be called after the set's last use of the handle.
     pub(crate) fn leave(&self) {
         *self.place() = None;
         self.is_in_a_set.store(false, Ordering::Release);
@@ -104,7 +104,8 @@ impl Membership {
         call()
     }
 
-    /// For a handle that is dropped. A set that another thread uses drops it later.
+    /// Removes a dropped handle from its set. If another thread uses the set, the set removes it
+    /// later.
     #[cold]
     fn drop_out(&self) {
         let place = self.place().clone();
@@ -112,13 +113,13 @@ impl Membership {
             place.and_then(|place| Some((place.set.upgrade()?, place.source)))
         {
             if let Ok(mut core) = turn(&set) {
-                let _ = core.remove(source); // it fails in a forked child
+                let _ = core.remove(source); // fails in a forked child
             }
         }
     }
 }
 
-/// The part of a handle that a wait set keeps.
+/// The part of a handle of which a wait set is a co-owner.
 pub(crate) trait Member: Send + Sync {
     fn membership(&self) -> &Membership;
 }
@@ -135,15 +136,15 @@ struct Owned<T: Resource> {
     membership: Membership,
 }
 
-// SAFETY: any thread may use a handle, one at a time (rule 4 of lapwing.h): Handle is not Sync.
-// An Interrupter's calls through its share may be made at any time.
+// SAFETY: any thread may use a handle, but only one at a time (rule 4 of lapwing.h), and Handle is
+// not Sync. An Interrupter may interrupt at any time.
 unsafe impl<T: Resource> Send for Owned<T> {}
 unsafe impl<T: Resource> Sync for Owned<T> {}
 
 impl<T: Resource> Drop for Owned<T> {
     fn drop(&mut self) {
         let mut pointer = self.pointer.as_ptr();
-        // SAFETY: it is no longer shared.
+        // SAFETY: the handle is no longer shared.
         unsafe { T::destroy(self.library, &mut pointer) }
     }
 }
@@ -165,7 +166,7 @@ impl<T: Resource> Handle<T> {
         Ok(Handle { owned: Arc::new(owned), not_sync: PhantomData })
     }
 
-    /// A call with this handle, and what it writes in case of an error.
+    /// Makes a call with this handle, and converts its result and error.
     #[inline]
     pub(crate) fn call(
         &self,
@@ -174,7 +175,7 @@ impl<T: Resource> Handle<T> {
         self.alone(|pointer| check(|error| call(self.owned.library, pointer, error)))
     }
 
-    /// Uses the handle while no wait set does.
+    /// Uses the handle while no wait set uses it.
     #[inline]
     pub(crate) fn alone<R>(&self, work: impl FnOnce(*mut T) -> Result<R>) -> Result<R> {
         let work = || work(self.owned.pointer.as_ptr());
@@ -184,7 +185,7 @@ impl<T: Resource> Handle<T> {
         }
     }
 
-    /// For the wait set that the handle enters.
+    /// For the wait set that the handle is added to.
     pub(crate) fn pointer(&self) -> *mut T {
         self.owned.pointer.as_ptr()
     }
@@ -221,22 +222,22 @@ trait Interrupt: Send + Sync {
 
 impl<T: Waits> Interrupt for Owned<T> {
     fn interrupt(&self) {
-        // SAFETY: it is destroyed in Drop only.
+        // SAFETY: only Drop destroys the handle.
         unsafe { T::interrupt(self.library, self.pointer.as_ptr()) }
     }
 }
 
 /// Ends the waits of a publisher, subscriber, listener, channel or wait set from any thread.
 ///
-/// It does not keep its handle open. In a signal handler it may be used while the handle is certain
-/// to live: if it were dropped at that moment, the handler would free it.
+/// It does not keep its handle open. In a signal handler, use it only while the handle is certain
+/// to exist: if the handle were dropped at that moment, the signal handler would free it.
 #[derive(Clone)]
 pub struct Interrupter(Weak<dyn Interrupt>);
 
 impl Interrupter {
-    /// Ends the wait that is under way, or else the next one, once: the call answers
-    /// [`Code::Interrupted`](crate::Code::Interrupted). False, and nothing happens, if the handle
-    /// was dropped.
+    /// Ends the wait that is under way, or else the next one, once. The call returns
+    /// [`Code::Interrupted`](crate::Code::Interrupted). If the handle was dropped, this does
+    /// nothing and returns false.
     pub fn interrupt(&self) -> bool {
         match self.0.upgrade() {
             Some(owned) => {
@@ -254,7 +255,7 @@ impl fmt::Debug for Interrupter {
     }
 }
 
-/// An answer of a later release of the library that this crate does not know.
+/// The error for a value from a later release of the library, which this crate does not know.
 pub(crate) fn unknown(what: &str, number: u32) -> Error {
     Error::new(
         crate::Code::Unsupported,

@@ -1,4 +1,4 @@
-//! The journal by sequence, with a publisher or without.
+//! Reads the journal by sequence, with or without a publisher.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -14,16 +14,16 @@ use crate::position::Id;
 use crate::text::{text_of, Text};
 use crate::types::{Row, Types};
 
-/// A journal as of the call.
+/// The state of a journal at the time of the call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HistoryInfo {
     pub record_bytes: u32,
     pub schema_name: String,
     pub journal_id: Id,
-    /// That retention has kept.
+    /// The oldest sequence that retention has kept.
     pub oldest: u64,
-    /// The newest that can be read.
+    /// The newest sequence that can be read.
     pub archived: u64,
     pub durable: u64,
 }
@@ -55,7 +55,7 @@ impl History {
             struct_size: size_of::<sys::lapwing_history_info>() as u32,
             ..Default::default()
         };
-        // SAFETY: `info` says its size.
+        // SAFETY: `info.struct_size` is set.
         self.handle.call(|library, history, error| unsafe {
             library.lapwing_history_inspect(history, &mut info, error)
         })?;
@@ -69,11 +69,11 @@ impl History {
         })
     }
 
-    /// Rows from that sequence on, or one event, lost.
+    /// Reads rows from `first` on, or one event: lost.
     ///
-    /// Errors: would-block (it is beyond `archived`), invalid-argument (it is not a sequence).
+    /// Errors: would-block (`first` is beyond `archived`), invalid-argument (it is not a sequence).
     pub fn read<'b>(&mut self, first: u64, batch: &'b mut Batch) -> Result<Chunk<'b>> {
-        // SAFETY: the batch says what its memory holds.
+        // SAFETY: the batch contains the sizes of its buffers.
         batch.fill(Some(&self.types), None, |batch| {
             self.handle.call(|library, history, error| unsafe {
                 library.lapwing_history_read(history, first, batch, error)
@@ -81,18 +81,19 @@ impl History {
         })
     }
 
-    /// The sequence from which to read so that nothing published at or after that time is missed.
+    /// Returns the sequence at which to begin reading so that no record published at or after that
+    /// time is missed.
     pub fn find_time(&mut self, utc_ns: u64) -> Result<u64> {
         let mut sequence = 0;
-        // SAFETY: `sequence` is a place for it.
+        // SAFETY: `sequence` is valid for writes.
         self.handle.call(|library, history, error| unsafe {
             library.lapwing_history_find_time(history, utc_ns, &mut sequence, error)
         })?;
         Ok(sequence)
     }
 
-    /// The rows of these sequences where they are, as far as the finished segment goes that the
-    /// first is in: map on from [`View::first`] + [`View::len`].
+    /// Maps the rows of these sequences in place, up to the end of the finished segment that
+    /// contains the first one. Continue at [`View::first`] + [`View::len`].
     ///
     /// Errors: would-block (the segment still grows: read it), not-permitted (others may write to
     /// the file: read it), pruned, not-found (a void), damaged, invalid-argument, system.
@@ -102,7 +103,7 @@ impl History {
             ..Default::default()
         };
         let (&first, &last) = (sequences.start(), sequences.end());
-        // SAFETY: `view` says its size.
+        // SAFETY: `view.struct_size` is set.
         self.handle.call(|library, history, error| unsafe {
             library.lapwing_history_map(history, first, last, &mut view, error)
         })?;
@@ -110,8 +111,8 @@ impl History {
     }
 }
 
-/// Rows of a journal's file in place, read-only. It outlives the [`History`], and dropping it ends
-/// it.
+/// Rows of a journal file in place, read-only. A view may outlive the [`History`]. Dropping it
+/// unmaps the rows.
 ///
 /// No other user can write to the file. In a forked child the memory is not mapped.
 #[derive(Debug)]
@@ -120,7 +121,7 @@ pub struct View {
     types: Arc<Types>,
 }
 
-// SAFETY: the memory does not change, and any thread may end a view.
+// SAFETY: the memory does not change, and any thread may unmap a view.
 unsafe impl Send for View {}
 unsafe impl Sync for View {}
 
@@ -137,7 +138,7 @@ impl View {
         self.view.row_bytes as usize
     }
 
-    /// From the beginning of a row to that of the next.
+    /// Distance from the beginning of a row to the beginning of the next one.
     pub fn stride_bytes(&self) -> usize {
         self.view.stride_bytes
     }
@@ -155,8 +156,8 @@ impl View {
         })
     }
 
-    /// A row in place, as a struct. Errors: record-size (the struct has another size, a greater
-    /// alignment or other fields: see [`Row`]), invalid-argument (there is no such row).
+    /// Returns a row in place, as a struct. Errors: record-size (the struct has another size, a
+    /// greater alignment or other fields: see [`Row`]), invalid-argument (there is no such row).
     pub fn get_as<R: Row>(&self, row: usize) -> Result<&R> {
         self.types.check::<R>()?;
         let bytes = self.get(row).ok_or_else(|| {
@@ -168,7 +169,7 @@ impl View {
         R::ref_from_bytes(bytes).map_err(|_| other_size::<R>(self.row_bytes()))
     }
 
-    /// All rows.
+    /// Iterates over all rows.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
         (0..self.len()).map(|row| self.get(row).expect("a row of the view"))
     }
@@ -177,7 +178,7 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         if let Ok(library) = library() {
-            // SAFETY: no reference into it is left.
+            // SAFETY: no reference into the view exists any more.
             unsafe { library.lapwing_history_unmap(&mut self.view) }
         }
     }

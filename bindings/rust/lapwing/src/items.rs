@@ -9,19 +9,20 @@ use crate::subscriber::Subscriber;
 use crate::timeout::Timeout;
 use crate::types::Row;
 
-/// One step of what a subscriber delivers.
+/// A record, an entry of a state or an event from a subscriber.
 #[derive(Clone, Debug)]
 pub enum Item<R> {
     Record {
         sequence: u64,
         record: R,
     },
-    /// An entry of a state, whose layout is the fold's (`Schema::shipped("orders")` for example).
+    /// An entry of a state. The fold defines its layout (for example `Schema::shipped("orders")`).
     State(Vec<u8>),
     Event(Box<Event>),
 }
 
-/// Takes items, and nothing ahead: a record by `read_one`, all else by a read of one row.
+/// Takes items, and never reads ahead. Takes records by `read_one`, and other items by a read of
+/// one row.
 #[derive(Debug)]
 pub(crate) struct Taker<R> {
     batch: Batch,
@@ -55,7 +56,7 @@ impl<R: Row> Taker<R> {
     }
 }
 
-/// An iterator of [`Item`]s: [`Subscriber::items`].
+/// An iterator of [`Item`]s, returned by [`Subscriber::items`].
 #[derive(Debug)]
 pub struct Items<'s, R> {
     subscriber: &'s mut Subscriber,
@@ -69,14 +70,15 @@ impl<'s, R: Row> Items<'s, R> {
         Items { subscriber, taker: Taker::new(), timeout, has_ended: false }
     }
 
-    /// For [`position`](Subscriber::position) and [`info`](Subscriber::info) on the way.
+    /// Returns the subscriber, for its [`position`](Subscriber::position) and
+    /// [`info`](Subscriber::info) during the iteration.
     pub fn subscriber(&self) -> &Subscriber {
         self.subscriber
     }
 }
 
-/// The end of an iterator: nothing after a clean close, an error once. After the end of a wait it
-/// can continue.
+/// Converts an error to the end of an iterator: nothing after a clean close, otherwise the error,
+/// once. The iterator can continue after a transient error, such as the end of a wait.
 pub(crate) fn ended<T>(error: Error, has_ended: &mut bool) -> Option<Result<T>> {
     *has_ended = !error.code().is_transient();
     (error.code() != Code::Closed).then_some(Err(error))

@@ -2,8 +2,8 @@
 //!
 //! One process publishes records of a fixed size. Any number of processes read them, each at its
 //! own pace. No record is lost: a reader that was lapped, crashed or started late gets the exact
-//! range that it missed, and then the missed records from the journal.
-//!
+//! own pace. No record is lost: a reader that was lapped, crashed or started late gets the exact
+//! range that it missed, and then reads the missed records from the journal.
 //! ```no_run
 //! use lapwing::prelude::*;
 //!
@@ -30,18 +30,18 @@
 //! | [`Subscriber`] | reads a bus: [`Batch`]es of rows, [`Items`], single records, a `Stream` |
 //! | [`Cursor`] | stores on disk how far a program has read |
 //! | [`History`] | reads the journal by sequence, and maps it |
-//! | [`Symbols`] | finds the instrument of a symbol, by date |
-//! | [`Books`] | order books of a bus of `dbn.mbo` |
+//! | [`Symbols`] | finds the instrument of a symbol by date |
+//! | [`Books`] | maintains the order books of a bus of `dbn.mbo` |
 //! | [`Schema`], [`record!`] | describe records |
-//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process |
+//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process each |
 //! | [`WaitSet`] | waits for several sources in one thread |
-//! | [`log`] | the lines that publishers log |
+//! | [`log`] | receives the lines that publishers log |
 //!
 //! **Errors.** Every call that can fail returns an [`Error`] with a [`Code`]. A gap is an
 //! [`Event`], not an error.
 //!
-//! **Threads.** Handles are `Send` and not `Sync`: one thread at a time uses a handle, and it may
-//! be any thread. An [`Interrupter`] ends a wait from another thread. A call that may wait takes a
+//! **Threads.** Handles are `Send` and not `Sync`: any thread may use a handle, but only one at a
+//! time. An [`Interrupter`] ends a wait from another thread. A call that may wait takes a
 //! [`Timeout`].
 //!
 //! **Fork.** In a forked child every call returns forked, and dropping a handle frees memory. The
@@ -111,7 +111,7 @@ pub use timeout::{Timeout, FOREVER, NOW};
 pub use types::Row;
 pub use wait_set::{Ready, SourceId, SourceKind, WaitSet, Waitable};
 
-/// The library that is loaded.
+/// The version of the loaded library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// `0.2.0` for example.
@@ -120,13 +120,13 @@ pub struct Version {
     pub abi_minor: u16,
 }
 
-/// The library, which this loads if no call did before.
+/// Returns the version of the library. Loads the library if no earlier call did.
 ///
-/// Errors: not-found (it is not on this machine), abi-mismatch.
+/// Errors: not-found (the library is not on this machine), abi-mismatch.
 pub fn version() -> Result<Version> {
     let library = error::library()?;
     let mut abi = 0;
-    // SAFETY: what it returns is static.
+    // SAFETY: the returned string is static.
     let release = unsafe { std::ffi::CStr::from_ptr(library.lapwing_version(&mut abi)) };
     Ok(Version {
         release: release.to_str().unwrap_or("unknown"),

@@ -1,4 +1,4 @@
-//! The lines that publishers log, of the whole process. By default they are dropped.
+//! The log of all publishers of the process. By default its lines are dropped.
 
 use std::ffi::{c_char, c_void, CStr};
 use std::ptr;
@@ -10,21 +10,21 @@ const LINE_BYTES_MAX: usize = 4096;
 
 type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The one that is set. It is boxed twice: the library keeps a thin pointer.
+/// The current sink. It is boxed twice, because the library keeps a thin pointer.
 static SINK: Mutex<Option<Box<Sink>>> = Mutex::new(None);
 
-/// `sink` gets every line from now on, one at a time, on threads of the library's own. It must not
-/// call Lapwing, and a panic in it ends the process.
+/// Passes every line from now on to `sink`, one at a time, on threads of the library. `sink` must
+/// not call Lapwing, and a panic in it ends the process.
 pub fn set(sink: impl Fn(&str) + Send + Sync + 'static) -> Result<()> {
     replace(Some(Box::new(Box::new(sink))), false)
 }
 
-/// Lines go into a queue of 256, which [`read`] empties. Where it is full the oldest is dropped.
+/// Puts lines into a queue of 256, which [`read`] empties. If it is full, the oldest is dropped.
 pub fn queue() -> Result<()> {
     replace(None, true)
 }
 
-/// Lines are dropped again.
+/// Drops lines again, as by default.
 pub fn off() -> Result<()> {
     replace(None, false)
 }
@@ -32,8 +32,8 @@ pub fn off() -> Result<()> {
 fn replace(sink: Option<Box<Sink>>, has_queue: bool) -> Result<()> {
     let library = library()?;
     let mut current = SINK.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: `sink` lives in SINK until the library has let go of it, which is when the next call
-    // with another one returns. `forward` takes what `user` points at.
+    // SAFETY: `sink` lives in SINK until the library no longer calls it: until the next call that
+    // sets another one returns. `forward` takes the type that `user` points to.
     unsafe {
         match &sink {
             Some(sink) => {
@@ -49,26 +49,26 @@ fn replace(sink: Option<Box<Sink>>, has_queue: bool) -> Result<()> {
 }
 
 unsafe extern "C" fn forward(user: *mut c_void, line: *const c_char) {
-    // SAFETY: `user` is what replace() gave, and `line` ends with a zero.
+    // SAFETY: `user` is the pointer from replace(), and `line` ends with a zero.
     let (sink, line) = unsafe { (&*user.cast::<Sink>(), CStr::from_ptr(line)) };
     sink(&line.to_string_lossy());
 }
 
-/// A line that [`read`] takes from the queue.
+/// The result of [`read`]: a line of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The oldest line; `None`: there is none now.
+    /// The oldest line; `None` if the queue is empty.
     pub text: Option<String>,
     /// Lines that were dropped since the last call.
     pub dropped: u64,
 }
 
-/// The oldest line of the queue. Never waits.
+/// Takes the oldest line of the queue. Never waits.
 pub fn read() -> Result<Line> {
     let library = library()?;
     let mut text = vec![0u8; LINE_BYTES_MAX];
     let mut dropped = 0;
-    // SAFETY: the memory is as large as said.
+    // SAFETY: the buffer has the given length.
     let result =
         unsafe { library.lapwing_log_read(text.as_mut_ptr().cast(), text.len(), &mut dropped) };
     match Code::from_number(result) {

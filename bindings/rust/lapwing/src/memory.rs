@@ -1,4 +1,4 @@
-//! Lists that the library writes into memory of the caller's.
+//! Lists that the library writes into the caller's memory.
 
 use crate::error::{Code, Result};
 

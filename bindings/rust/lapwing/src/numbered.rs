@@ -1,6 +1,6 @@
-//! Enumerations that the library gives as numbers, to which a later release may add.
+//! Enumerations that the library passes as numbers. Later releases may add values.
 
-/// Defines an enumeration whose last variant, `Unknown`, has a number that this crate does not
+/// Defines an enumeration. Its last variant, `Unknown`, holds numbers that this crate does not
 /// know.
 macro_rules! numbered {
     (
@@ -26,7 +26,7 @@ macro_rules! numbered {
                 }
             }
 
-            /// As in lapwing.h.
+            /// Returns the number in lapwing.h.
             pub const fn number(self) -> u32 {
                 match self {
                     $($type::$variant => lapwing_sys::$number,)*
@@ -34,7 +34,7 @@ macro_rules! numbered {
                 }
             }
 
-            /// As in the documents of Lapwing.
+            /// Returns the name in Lapwing's documentation.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($type::$variant => $name,)*

@@ -1,7 +1,7 @@
-//! Options: a private field and a method for each, so that a later release can add some.
+//! Options: a private field and a method for each, so that later releases can add options.
 
-/// Defines a struct of options. A line is `name(what the method takes): type = default;`. Fields of
-/// the second list have methods elsewhere.
+/// Defines a struct of options. A line is `name(type of the method's argument): type = default;`.
+/// Fields of the second list have methods elsewhere.
 macro_rules! options {
     (
         $(#[$about:meta])*

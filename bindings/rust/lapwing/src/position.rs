@@ -1,4 +1,4 @@
-//! Ids, and positions that can be stored.
+//! Ids, and positions, which can be stored.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use lapwing_sys as sys;
 pub struct Id(pub [u8; 16]);
 
 impl Id {
-    /// The id of nothing.
+    /// The id that means none.
     pub const NONE: Id = Id([0; 16]);
 }
 
@@ -25,13 +25,13 @@ impl From<sys::lapwing_id> for Id {
     }
 }
 
-/// How far a program has read a bus: what a [`Cursor`](crate::Cursor) keeps, and
-/// [`Start::After`](crate::Start::After) continues from.
+/// How far a program has read a bus. A [`Cursor`](crate::Cursor) stores it, and
+/// [`Start::After`](crate::Start::After) continues from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Position {
     pub journal_id: Id,
     pub session_id: Id,
-    /// The last record that was taken; 0: none that could be continued.
+    /// The last record that was taken; 0: no position to continue at.
     pub sequence: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The names that most programs use: `use lapwing::prelude::*;`. `Result` and `Error` are not among
-//! them, since they would shadow those of the program.
+//! The names that most programs use: `use lapwing::prelude::*;`. `Result` and `Error` are not
+//! included, because they would shadow the program's own names.
 
 pub use crate::{
     Batch, ChannelOptions, Chunk, Code, Consumer, Cursor, Duplex, Event, EventKind, History, Item,

@@ -18,7 +18,7 @@ use crate::text::Text;
 use crate::timeout::{limit_ns_of, Timeout};
 use crate::types::{Row, Types};
 
-/// The journal is a whole ring behind.
+/// The action when the journal is a whole ring behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OnJournalLag {
@@ -29,7 +29,7 @@ pub enum OnJournalLag {
     Shed = sys::LAPWING_ON_JOURNAL_LAG_SHED,
 }
 
-/// The journal has failed.
+/// The action when the journal has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OnJournalFailure {
@@ -54,17 +54,17 @@ options! {
     PublisherOptions {
         /// Bus directory; made if it is missing.
         directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
-        /// Default: the directory's last component.
+        /// Shown name of the bus. Default: the directory's last component.
         name(impl Into<String>): String = String::new();
-        /// Name of a shipped schema or of your own. Default: that of `schema`, else `bytes`.
+        /// Name of a shipped schema, or your own. Default: that of `schema`, else `bytes`.
         schema_name(impl Into<String>): String = String::new();
         /// The description of the records: a [`Schema`](crate::Schema), or its text. Default: the
         /// shipped schema of `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a
         /// struct.
         schema(impl Into<String>): String = String::new();
-        /// 8 to 4,088 bytes. Default: as `schema` has it, else 56.
+        /// Record size, 8 to 4,088 bytes. Default: that of `schema`, else 56.
         record_bytes(u32): u32 = 0;
-        /// Slots, a power of two. Default: what fits, up to 1,048,576.
+        /// Number of slots, a power of two. Default: what fits, up to 1,048,576.
         capacity(u64): u64 = 0;
         /// Default: the bus directory on tmpfs, else one in /dev/shm.
         ring_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
@@ -75,11 +75,11 @@ options! {
         no_journal(bool): bool = false;
         /// The ring is backed by huge pages, or open fails. Default: false.
         huge_pages(bool): bool = false;
-        /// Continues `source_id` where the journal ends. Default: false.
+        /// Continues `source_id` after its records in the journal. Default: false.
         resume(bool): bool = false;
         /// Members of this group, a gid, may read. Default: this user only.
         group(u32): Option<u32> = None;
-        /// The times of publishing are this publisher's, not the feed's. Default: false.
+        /// Times of publishing are this publisher's, not the feed's. Default: false.
         restamped(bool): bool = false;
         /// Bytes of slots in a segment of the journal, a power of two. Default: 64 MiB.
         segment_bytes(u64): u64 = 64 << 20;
@@ -87,10 +87,10 @@ options! {
         /// of the session. Default: 10 ms.
         sync_interval(impl Into<Option<Duration>>): Option<Duration> =
             Some(Duration::from_millis(10));
-        /// The oldest segments are removed beyond this size of the journal; 0: no limit. Default:
-        /// 0.
+        /// Maximum size of the journal. Beyond it, the oldest segments are removed. 0: no limit.
+        /// Default: 0.
         retain_bytes(u64): u64 = 0;
-        /// A segment is removed when its newest record is older. `None`: never. Default: `None`.
+        /// A segment is removed once its newest record is older. `None`: never. Default: `None`.
         retain_age(impl Into<Option<Duration>>): Option<Duration> = None;
         /// Default: [`OnJournalLag::Wait`].
         on_journal_lag(OnJournalLag): OnJournalLag = OnJournalLag::default();
@@ -98,9 +98,9 @@ options! {
         on_journal_failure(OnJournalFailure): OnJournalFailure = OnJournalFailure::default();
         /// Raw DBN metadata of the feed. Default: none.
         metadata(impl Into<Vec<u8>>): Vec<u8> = Vec::new();
-        /// Identifies the source of the records; the journal keeps it. Default: 0.
+        /// Identifies the source of the records. The journal stores it. Default: 0.
         source_id(u64): u64 = 0;
-        /// The source's records before the first that is published. Default: 0.
+        /// Number of the source's records before the first that is published. Default: 0.
         source_offset(u64): u64 = 0;
     }
 }
@@ -110,7 +110,7 @@ impl PublisherOptions {
         PublisherOptions::default().directory(directory)
     }
 
-    /// A bus of such records.
+    /// Returns options for a bus with records of type `R`.
     pub fn of<R: Record>(directory: impl Into<PathBuf>) -> PublisherOptions {
         PublisherOptions::new(directory).schema(R::schema_text())
     }
@@ -175,9 +175,9 @@ numbered! {
         Fresh = LAPWING_SETTLED_FRESH, "fresh";
         /// The last session had ended cleanly.
         Continued = LAPWING_SETTLED_CONTINUED, "continued";
-        /// It was killed; the ring gave what was missing.
+        /// It was killed; the missing records were in the ring.
         Recovered = LAPWING_SETTLED_RECOVERED, "recovered";
-        /// Power cut: cut at durable, what was reserved is a void.
+        /// Power cut: the session was cut at durable, and the rest of the reservation is a void.
         Cut = LAPWING_SETTLED_CUT, "cut";
         /// The journal had failed: a new one.
         Reset = LAPWING_SETTLED_RESET, "reset";
@@ -185,18 +185,18 @@ numbered! {
 }
 
 numbered! {
-    /// How the journal is.
+    /// The state of the journal.
     JournalState {
         None = LAPWING_JOURNAL_STATE_NONE, "none";
         Good = LAPWING_JOURNAL_STATE_GOOD, "good";
-        /// `durable` stays where it is; live publishing continues.
+        /// `durable` is frozen; live publishing continues.
         Failed = LAPWING_JOURNAL_STATE_FAILED, "failed";
-        /// Likewise, by [`OnJournalLag::Shed`].
+        /// The same, by [`OnJournalLag::Shed`].
         Shed = LAPWING_JOURNAL_STATE_SHED, "shed";
     }
 }
 
-/// A publisher as of now. Times are in nanoseconds.
+/// The state of a publisher at the time of the call. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PublisherInfo {
@@ -205,9 +205,9 @@ pub struct PublisherInfo {
     pub session_id: Id,
     /// Sequence of this session's first record.
     pub first: u64,
-    /// Last published.
+    /// Sequence of the last published record.
     pub head: u64,
-    /// Last that no power cut takes back.
+    /// Last sequence that no power cut removes.
     pub durable: u64,
     /// Records of the source that earlier sessions published.
     pub source_offset: u64,
@@ -218,7 +218,7 @@ pub struct PublisherInfo {
     pub journal_errno: Option<i32>,
     /// Sequences that this start recorded as a void.
     pub void: Option<RangeInclusive<u64>>,
-    /// Times that publish waited for the journal.
+    /// Number of times that publish waited for the journal.
     pub journal_stalls: u64,
     pub journal_stall_ns_max: u64,
     pub journal_stall_ns_total: u64,
@@ -228,11 +228,11 @@ pub struct PublisherInfo {
     pub doorbells: u64,
 }
 
-/// The one writer of a bus. See [`PublisherOptions`] for what a bus is.
+/// The one writer of a bus. See [`PublisherOptions`] for the bus and its records.
 ///
-/// Dropping it closes it, and does not wait: a thread of the library completes the rest. A program
-/// that ends waits for that thread, for 10 s at most. [`close`](Publisher::close) returns how it
-/// ended.
+/// Dropping it closes it without waiting: a thread of the library completes the close. A program
+/// that exits waits for that thread, for 10 s at most. [`close`](Publisher::close) returns how the
+/// session ended.
 #[derive(Debug)]
 pub struct Publisher {
     handle: Handle<sys::lapwing_publisher>,
@@ -241,15 +241,15 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Takes the bus, settles the last session and begins one. Waits at most that long for another
-    /// publisher to end.
+    /// Takes the bus, settles the last session and begins a new one. Waits at most that long for
+    /// another publisher to end.
     ///
     /// Errors: in-use, damaged, no-space, not-permitted, invalid-argument, record-size,
     /// path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system.
     pub fn open(options: &PublisherOptions, timeout: impl Into<Timeout>) -> Result<Publisher> {
         let timeout = timeout.into();
         let handle = options.with_c(|given| {
-            // SAFETY: all that `given` points at lives until the call has copied it.
+            // SAFETY: everything that `given` points to lives until the call has copied it.
             Handle::open(|library, place, error| unsafe {
                 library.lapwing_publisher_open(given, timeout.ns(), place, error)
             })
@@ -257,11 +257,11 @@ impl Publisher {
         Ok(Publisher { handle, types: Types::published(&options.directory), last_type: None })
     }
 
-    /// Publishes a record, and returns its sequence. Waits only for the journal, where it is a
-    /// whole ring behind.
+    /// Publishes a record and returns its sequence. Waits only if the journal is a whole ring
+    /// behind.
     ///
-    /// Errors: record-size (the bus has records of another size, or of other fields: see [`Row`]),
-    /// timed-out, would-block, interrupted, and for good journal-failed, closed.
+    /// Errors: record-size (the bus has records of another size or with other fields: see [`Row`]),
+    /// timed-out, would-block, interrupted. Final errors: journal-failed, closed.
     #[inline]
     pub fn publish<R: Row>(&mut self, record: &R, timeout: impl Into<Timeout>) -> Result<u64> {
         self.accept::<R>()?;
@@ -278,9 +278,9 @@ impl Publisher {
         Ok(())
     }
 
-    /// Publishes records in order, and returns the sequence of the last; 0 of none. Where it fails,
-    /// [`Error::progress`](crate::Error::progress) is the sequence of the last that was published.
-    /// Errors as of [`publish`](Publisher::publish).
+    /// Publishes records in order, and returns the sequence of the last one; 0 if there are none.
+    /// On failure, [`Error::progress`](crate::Error::progress) returns the sequence of the last
+    /// record that was published. Errors: those of [`publish`](Publisher::publish).
     #[inline]
     pub fn publish_all<R: Row>(
         &mut self,
@@ -291,9 +291,9 @@ impl Publisher {
         self.publish_bytes(records.as_bytes(), size_of::<R>(), timeout)
     }
 
-    /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` end to end in memory.
-    /// Only their size is compared with the bus's.
-    /// Error besides: invalid-argument (the last row is not whole).
+    /// Like [`publish_all`](Publisher::publish_all), for rows of `record_bytes` end to end in
+    /// memory. Checks only their size against the bus. An additional error is invalid-argument (the
+    /// last row is incomplete).
     #[inline]
     pub fn publish_bytes(
         &mut self,
@@ -302,7 +302,7 @@ impl Publisher {
         timeout: impl Into<Timeout>,
     ) -> Result<u64> {
         let timeout = timeout.into();
-        // The library reports the error for rows of no bytes.
+        // For rows of 0 bytes, the library reports the error.
         let count = rows.len().checked_div(record_bytes).unwrap_or(0);
         if record_bytes != 0 && count * record_bytes != rows.len() {
             return Err(not_whole(rows.len(), record_bytes));
@@ -325,11 +325,11 @@ impl Publisher {
         Ok(last)
     }
 
-    /// Waits until everything published is durable, and returns how far it is.
+    /// Waits until everything published is durable. Returns the newest durable sequence.
     pub fn flush(&mut self, timeout: impl Into<Timeout>) -> Result<u64> {
         let timeout = timeout.into();
         let mut durable = 0;
-        // SAFETY: `durable` is a place for it.
+        // SAFETY: `durable` is valid for writes.
         self.handle.call(|library, publisher, error| unsafe {
             library.lapwing_publisher_flush(publisher, timeout.ns(), &mut durable, error)
         })?;
@@ -341,7 +341,7 @@ impl Publisher {
             struct_size: size_of::<sys::lapwing_publisher_info>() as u32,
             ..Default::default()
         };
-        // SAFETY: `info` says its size.
+        // SAFETY: `info.struct_size` is set.
         self.handle.call(|library, publisher, error| unsafe {
             library.lapwing_publisher_inspect(publisher, &mut info, error)
         })?;
@@ -366,18 +366,18 @@ impl Publisher {
         })
     }
 
-    /// Ends the session: everything durable, the end recorded, and subscribers know. It may be
-    /// called again. After timed-out and would-block a thread of the library continues it, and a
-    /// later close returns how it ended.
+    /// Ends the session: makes everything durable, records the end and notifies subscribers.
+    /// Idempotent. After timed-out or would-block, a thread of the library continues the close, and
+    /// a later `close` returns how the session ended.
     pub fn close(&mut self, timeout: impl Into<Timeout>) -> Result<()> {
         let timeout = timeout.into();
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.handle.call(|library, publisher, error| unsafe {
             library.lapwing_publisher_close(publisher, timeout.ns(), error)
         })
     }
 
-    /// Ends a wait of this publisher from another thread.
+    /// Returns an interrupter, with which another thread ends a wait of this publisher.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }

@@ -1,24 +1,24 @@
-//! Structs of a program's own as records: described by a macro, checked by the library.
+//! Structs of a program as records: described by a macro, and checked by the library.
 
 use crate::schema::{Field, FieldType, Role, Unit};
 pub use crate::types::Layout;
 use crate::types::Row;
 
-/// A struct that is described: the macro [`record!`](crate::record!) implements it.
+/// A struct with a description. The macro [`record!`](crate::record!) implements this trait.
 ///
 /// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) stores its schema
 /// with the bus. A subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) fails with
 /// record-size on a bus of other records. The message names the first field that differs. The
 /// library compares the fields, so the message is the same in every language.
 pub trait Record: Row {
-    /// At most 31 bytes, printable, no blank.
+    /// At most 31 printable bytes, without blanks.
     const NAME: &'static str;
     const VERSION: u32;
 
-    /// In the order of their offsets.
+    /// Returns the fields in the order of their offsets.
     fn fields() -> Vec<Field>;
 
-    /// The schema in JSON: what the options `schema` and `expect` take.
+    /// Returns the schema in JSON, for the options `schema` and `expect`.
     fn schema_text() -> String
     where
         Self: Sized,
@@ -34,7 +34,7 @@ pub trait Record: Row {
     }
 }
 
-/// Its members are in the order in which the library writes them.
+/// Writes members in the same order as the library does.
 fn json_of(field: &Field) -> String {
     let mut json = format!(r#"{{"name":"{}","type":"{}""#, field.name, field.field_type);
     if matches!(field.field_type, FieldType::Text | FieldType::Bytes) {
@@ -50,7 +50,7 @@ fn json_of(field: &Field) -> String {
     json + "}"
 }
 
-/// The meaning of a member, in [`record!`](crate::record!). Meanings that do not exclude each other
+/// The meaning of a member in [`record!`](crate::record!). Meanings that do not exclude each other
 /// can be combined: `symbol: Key + Letters`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
@@ -59,7 +59,7 @@ pub enum Meaning {
     Time,
     /// The subject of the record: an instrument, an account. There may be several.
     Key,
-    /// The time of publishing, like `Time`.
+    /// The time of publishing. Same type as `Time`.
     PublishTime,
     /// Bytes without a meaning yet.
     Spare,
@@ -71,7 +71,7 @@ pub enum Meaning {
     Flags,
     /// `u8`, an ASCII letter.
     Letter,
-    /// `[u8; N]`, letters up to the first zero or the end.
+    /// `[u8; N]`, text up to the first zero or the end.
     Letters,
 }
 
@@ -98,7 +98,7 @@ impl<const N: usize> Member for [u8; N] {
     const TYPE: FieldType = FieldType::Bytes;
 }
 
-/// A field for a member that `_member` points at. For the macro.
+/// Describes the member that `_member` returns. For the macro.
 #[doc(hidden)]
 pub fn field_of<R, M: Member>(
     name: &str,
@@ -131,7 +131,7 @@ pub fn field_of<R, M: Member>(
     field
 }
 
-/// Whether at most one of them gives a role, at most one a unit, and at most one a type. For the
+/// Whether at most one meaning sets a role, at most one a unit, and at most one a type. For the
 /// macro.
 #[doc(hidden)]
 pub const fn agree(meanings: &[Meaning]) -> bool {
@@ -150,8 +150,8 @@ pub const fn agree(meanings: &[Meaning]) -> bool {
     roles <= 1 && units <= 1 && types <= 1
 }
 
-/// Describes a struct: its name, its version, and every member in the order of the struct, alone or
-/// with its [`Meaning`], or with several: `symbol: Key + Letters`.
+/// Describes a struct: its name, its version and every member, in the order of the struct. A member
+/// can have a [`Meaning`], or several: `symbol: Key + Letters`.
 ///
 /// ```
 /// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -169,8 +169,8 @@ pub const fn agree(meanings: &[Meaning]) -> bool {
 /// assert_eq!(<Quote as lapwing::Record>::fields()[3].offset, 16);
 /// ```
 ///
-/// Members are numbers, or `[u8; N]`. The compiler refuses a struct with padding (`IntoBytes`), and
-/// a list that leaves a member out:
+/// Members are numbers, or `[u8; N]`. The compiler rejects a struct with padding (`IntoBytes`), and
+/// a list that omits a member:
 ///
 /// ```compile_fail
 /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -11,7 +11,7 @@ use crate::numbered::numbered;
 use crate::text::{text_of, Text};
 
 numbered! {
-    /// The type of a field; numbers are little-endian.
+    /// The type of a field. Numbers are little-endian.
     FieldType {
         Int8 = LAPWING_TYPE_INT8, "int8";
         Int16 = LAPWING_TYPE_INT16, "int16";
@@ -54,7 +54,7 @@ numbered! {
         Key = LAPWING_ROLE_KEY, "key";
         /// UTC ns.
         PublishTime = LAPWING_ROLE_PUBLISH_TIME, "publish_time";
-        /// Bytes of no meaning yet.
+        /// Bytes without a meaning yet.
         Spare = LAPWING_ROLE_SPARE, "spare";
     }
 }
@@ -63,7 +63,7 @@ numbered! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
-    /// In the record, in bytes.
+    /// Offset in the record, in bytes.
     pub offset: u32,
     pub bytes: u32,
     pub field_type: FieldType,
@@ -77,13 +77,13 @@ pub enum Value<'a> {
     Int(i64),
     Uint(u64),
     Float(f64),
-    /// A text, up to the first zero; a letter is a text of one byte. Mostly ASCII.
+    /// Text up to the first zero, mostly ASCII. A letter is a text of one byte.
     Text(&'a [u8]),
     Bytes(&'a [u8]),
 }
 
 impl Field {
-    /// The field's value in a record; nothing where the record is too short for it.
+    /// Returns the field's value in a record; `None` if the record is too short.
     pub fn value<'a>(&self, record: &'a [u8]) -> Option<Value<'a>> {
         let start = self.offset as usize;
         let bytes = record.get(start..start.checked_add(self.bytes as usize)?)?;
@@ -115,18 +115,18 @@ pub struct Schema {
     pub hash: u64,
     /// In the order of their offsets.
     pub fields: Vec<Field>,
-    /// The whole schema in JSON, names of values included: what
+    /// The whole schema in JSON, including the names of values, for
     /// [`PublisherOptions::schema`](crate::PublisherOptions::schema) and
-    /// [`SubscriberOptions::expect`](crate::SubscriberOptions::expect) take.
+    /// [`SubscriberOptions::expect`](crate::SubscriberOptions::expect).
     pub text: String,
 }
 
 impl Schema {
     /// Reads the schema of the bus in that directory.
     ///
-    /// Errors: not-found (they are not described), no-bus, damaged, system.
+    /// Errors: not-found (its records are not described), no-bus, damaged, system.
     pub fn of_bus(directory: impl AsRef<Path>) -> Result<Schema> {
-        // An empty path does not mean the working directory, and NULL means a name here.
+        // Here an empty path means the working directory. For the library it means NULL: by name.
         let directory = match directory.as_ref() {
             empty if empty.as_os_str().is_empty() => Path::new("."),
             other => other,
@@ -134,8 +134,8 @@ impl Schema {
         read(&Text::of_path(directory, "directory")?, &Text::of("", "name")?)
     }
 
-    /// One that Lapwing ships (`dbn.mbo`, `kv16` …, the newest version), or `orders`, the entries
-    /// of that fold.
+    /// Returns a schema that Lapwing ships (`dbn.mbo`, `kv16` …, the newest version), or `orders`,
+    /// the entries of that fold.
     ///
     /// Errors: not-found.
     pub fn shipped(name: &str) -> Result<Schema> {
@@ -147,7 +147,7 @@ impl Schema {
     }
 }
 
-/// The text, which the options `schema` and `expect` take.
+/// Converts a schema to its text, for the options `schema` and `expect`.
 impl From<Schema> for String {
     fn from(schema: Schema) -> String {
         schema.text
@@ -163,7 +163,7 @@ impl From<&Schema> for String {
 fn read(directory: &Text, name: &Text) -> Result<Schema> {
     let library = library()?;
     fill(|schema, fields, fields_max, text, text_bytes_max| {
-        // SAFETY: the places are as large as said.
+        // SAFETY: the buffers have the given sizes.
         check(|error| unsafe {
             let (directory, name) = (directory.as_ptr(), name.as_ptr());
             library.lapwing_schema_fields(
@@ -180,8 +180,8 @@ fn read(directory: &Text, name: &Text) -> Result<Schema> {
     })
 }
 
-/// Calls `read` with enough memory for the fields and the text of a schema: each place with
-/// its size, or NULL and 0.
+/// Calls `read` with buffers that are large enough for the fields and the text of a schema. Each is
+/// a pointer and its size, or NULL and 0.
 pub(crate) fn fill(
     read: impl Fn(
         *mut sys::lapwing_schema,
@@ -197,7 +197,7 @@ pub(crate) fn fill(
     };
     let mut fields: Vec<sys::lapwing_field> = Vec::new();
     let mut text: Vec<u8> = Vec::new();
-    // The first call says how much there is. A bus may be described anew between two calls.
+    // The first call returns the sizes. The description of a bus may change between two calls.
     loop {
         let with_memory = !text.is_empty();
         let (fields_at, text_at) = match with_memory {

@@ -1,4 +1,4 @@
-//! Subscribers and channels in an event loop of tokio.
+//! Subscribers and channels in a tokio event loop.
 
 use std::future::Future;
 use std::io;
@@ -18,10 +18,10 @@ use crate::subscriber::Subscriber;
 use crate::types::Row;
 use crate::NOW;
 
-/// Items that are there one after the other before other tasks get their turn.
+/// Items that are returned without a wait before other tasks get a turn.
 const ITEMS_PER_TURN_MAX: u32 = 1024;
 
-/// A descriptor that is the library's to close.
+/// A descriptor that the library closes.
 #[derive(Debug)]
 struct Borrowed(RawFd);
 
@@ -32,9 +32,9 @@ impl AsRawFd for Borrowed {
 }
 
 /// # Safety
-/// The descriptor stays open until what is returned is dropped.
+/// The descriptor must stay open until the returned value is dropped.
 unsafe fn watch(fd: RawFd) -> Result<AsyncFd<Borrowed>> {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let watched = unsafe { AsyncFd::register_with_interest(Borrowed(fd), Interest::READABLE) };
     watched.map_err(|error| of_runtime(error.into()))
 }
@@ -43,21 +43,21 @@ fn of_runtime(error: io::Error) -> Error {
     Error::new(Code::System, format!("the event loop cannot watch a descriptor: {error}"))
 }
 
-/// Records, state and events of a subscriber as a `Stream`: [`Subscriber::into_stream`]. It ends as
-/// [`Items`](crate::Items) does, and blocks no thread.
+/// Records, state and events of a subscriber as a `Stream`: see [`Subscriber::into_stream`]. It
+/// ends when [`Items`](crate::Items) would end, and blocks no thread.
 #[derive(Debug)]
 pub struct ItemStream<R> {
-    descriptor: AsyncFd<Borrowed>, // dropped before the subscriber, whose it is
+    descriptor: AsyncFd<Borrowed>, // dropped before the subscriber, which owns it
     subscriber: Subscriber,
     taker: Taker<R>,
-    interval_end: Option<Pin<Box<Sleep>>>, // with conflation, while nothing is there
+    interval_end: Option<Pin<Box<Sleep>>>, // with conflation, while nothing is available
     items_in_turn: u32,
     has_ended: bool,
 }
 
 impl<R: Row> ItemStream<R> {
     pub(crate) fn of(subscriber: Subscriber) -> Result<ItemStream<R>> {
-        // SAFETY: it is the subscriber's, which is dropped after it.
+        // SAFETY: the descriptor belongs to the subscriber, which is dropped after it.
         let descriptor = unsafe { watch(subscriber.fd()?.as_raw_fd()) }?;
         Ok(ItemStream {
             descriptor,
@@ -69,17 +69,18 @@ impl<R: Row> ItemStream<R> {
         })
     }
 
-    /// For [`position`](Subscriber::position) and [`info`](Subscriber::info) on the way.
+    /// Returns the subscriber, for its [`position`](Subscriber::position) and
+    /// [`info`](Subscriber::info) during the iteration.
     pub fn subscriber(&self) -> &Subscriber {
         &self.subscriber
     }
 
-    /// The subscriber, which continues after the last item.
+    /// Returns the subscriber. Its next read continues after the last item.
     pub fn into_subscriber(self) -> Subscriber {
         self.subscriber
     }
 
-    /// Ready when it is worth another try.
+    /// Is ready when a read is worth another try.
     fn poll_arrival(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         if let Some(interval) = self.subscriber.conflates_every {
             let end = self.interval_end.get_or_insert_with(|| Box::pin(sleep(interval)));
@@ -126,15 +127,16 @@ impl<R: Row> Stream for ItemStream<R> {
 }
 
 impl Channel {
-    /// Waits, without a thread, until a message may have arrived, or of a producer until there may
-    /// be room for `bytes`. Then call with [`NOW`], and wait again where it would block.
+    /// Waits, without a thread, until a message may have arrived. For a producer: until there may
+    /// be room for `bytes`. Then make a call with [`NOW`], and wait again if it returns
+    /// would-block.
     ///
     /// Error: closed.
     pub async fn ready(&mut self, bytes: usize) -> Result<()> {
         if !self.arm(bytes)? {
             return Ok(());
         }
-        // SAFETY: it is the channel's, which is borrowed until the end.
+        // SAFETY: the descriptor belongs to the channel, which is borrowed until the end.
         let descriptor = unsafe { watch(self.fd()?.as_raw_fd()) }?;
         descriptor.readable().await.map_err(of_runtime)?.retain_ready();
         Ok(())

@@ -23,8 +23,8 @@ use crate::text::{text_of, Text};
 use crate::timeout::{limit_ns_of, ns_of, Timeout};
 use crate::types::{Row, Types};
 
-const ORDERS: &str = "orders"; // the fold whose entries are described
-const ORDERS_SCHEMA: &str = "dbn.mbo"; // and the schema whose default it is
+const ORDERS: &str = "orders"; // the fold whose entries have a schema
+const ORDERS_SCHEMA: &str = "dbn.mbo"; // the schema whose default fold it is
 
 /// Where a subscriber begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub enum Start {
     /// The next record that is published.
     #[default]
     Live,
-    /// The oldest that is kept.
+    /// The oldest record that is kept.
     Oldest,
-    /// That sequence.
+    /// The record with that sequence.
     Sequence(u64),
-    /// UTC ns: at it, or a little before.
+    /// At that time, UTC ns, or a little before.
     Time(u64),
-    /// The state of the newest checkpoint, then what follows.
+    /// The state of the newest checkpoint, then the records after it.
     Snapshot,
     /// After a stored position.
     After(Position),
@@ -48,14 +48,14 @@ pub enum Start {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OnGap {
-    /// Read it from the journal.
+    /// Read the missing records from the journal.
     #[default]
     Fill = sys::LAPWING_ON_GAP_FILL,
-    /// Report it, and continue in the ring.
+    /// Report the gap, and continue in the ring.
     Skip = sys::LAPWING_ON_GAP_SKIP,
-    /// Report it, and end with stopped-at-gap.
+    /// Report the gap, and end with stopped-at-gap.
     Stop = sys::LAPWING_ON_GAP_STOP,
-    /// Report it, and continue with the newest checkpoint's state.
+    /// Report the gap, and continue with the newest checkpoint's state.
     Snapshot = sys::LAPWING_ON_GAP_SNAPSHOT,
 }
 
@@ -93,32 +93,32 @@ options! {
         on_gap(OnGap): OnGap = OnGap::default();
         /// Default: [`Wait::Backoff`].
         wait(Wait): Wait = Wait::default();
-        /// A clean close is the end: closed. Default: false.
+        /// A clean close ends the subscriber, with the error closed. Default: false.
         end_at_close(bool): bool = false;
-        /// It shows records to operators: see docs/how-to/monitor.md. Default: false.
+        /// The subscriber only displays records: see docs/how-to/monitor.md. Default: false.
         observes(bool): bool = false;
-        /// Measures the age of every Nth record for [`Subscriber::ages`]; 0: of none. Default: 0.
+        /// Measures the age of every Nth record for [`Subscriber::ages`]; 0: none. Default: 0.
         measure_every(u32): u32 = 0;
         /// Delivers only the newest record of each key, once every interval. `None`: every record.
         /// Default: `None`.
         conflate(impl Into<Option<Duration>>): Option<Duration> = None;
-        /// With `conflate`: more keys end the interval early. Default: 65,536.
+        /// With `conflate`: maximum number of keys. More end the interval early. Default: 65,536.
         conflate_keys_max(u32): u32 = 65_536;
-        /// Fold of a state. Default: the schema's.
+        /// Fold of a state. Default: the schema's default fold.
         fold(impl Into<String>): String = String::new();
         /// The schema that the records must have: a [`Schema`], or its text. Default: any.
         /// [`of`](SubscriberOptions::of) sets it from a struct.
         expect(impl Into<String>): String = String::new();
-        /// How long it waits for a bus or publisher. `None`: without end. Default: 30 s.
+        /// How long to wait for a bus or publisher. `None`: no limit. Default: 30 s.
         reattach(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::from_secs(30));
-        /// How long the publisher may take for the join. `None`: without end. Default: 10 s.
+        /// How long the publisher may take for the join. `None`: no limit. Default: 10 s.
         flush_timeout(impl Into<Option<Duration>>): Option<Duration> =
             Some(Duration::from_secs(10));
         /// Silence of the publisher before a stale event. `None`: never. Default: `None`.
         stale_after(impl Into<Option<Duration>>): Option<Duration> = None;
-        /// Lag before a behind event, in records; 0: not by this measure. Default: 0.
+        /// Lag in records before a behind event; 0: no limit. Default: 0.
         behind_records(u32): u32 = 0;
-        /// Lag before a behind event, in time. `None`: not by this measure. Default: `None`.
+        /// Lag in time before a behind event. `None`: no limit. Default: `None`.
         behind_time(impl Into<Option<Duration>>): Option<Duration> = None;
     }
     {
@@ -131,12 +131,13 @@ impl SubscriberOptions {
         SubscriberOptions::default().directory(directory)
     }
 
-    /// A bus of such records, and no other.
+    /// Returns options for a bus with records of type `R`. The subscriber refuses other records.
     pub fn of<R: Record>(directory: impl Into<PathBuf>) -> SubscriberOptions {
         SubscriberOptions::new(directory).expect(R::schema_text())
     }
 
-    /// Symbols, even of digits (`005930`), or numbers as `id:5930`. Default: all.
+    /// The chosen instruments: symbols, even of digits (`005930`), or numbers as `id:5930`.
+    /// Default: all.
     #[must_use]
     pub fn instruments(
         mut self,
@@ -211,9 +212,9 @@ impl SubscriberOptions {
 pub struct Ages {
     /// Records that were measured.
     pub count: u64,
-    /// Records without an age: the time of publishing is in the future.
+    /// Records without an age, because their time of publishing is in the future.
     pub negative: u64,
-    /// Records without an age: they have no time of publishing.
+    /// Records without an age, because they have no time of publishing.
     pub unstamped: u64,
     pub p50_ns: u64,
     pub p90_ns: u64,
@@ -222,36 +223,36 @@ pub struct Ages {
     pub max_ns: u64,
 }
 
-/// A subscriber as of now.
+/// The state of a subscriber at the time of the call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SubscriberInfo {
-    /// Record size of the session that was delivered last; 0: none was.
+    /// Record size of the session that was delivered last; 0: no session was delivered.
     pub record_bytes: u32,
     pub schema_name: String,
-    /// From the first entry of a state on.
+    /// Set from the first entry of a state on.
     pub fold: String,
     /// The two ids of [`Subscriber::position`].
     pub journal_id: Id,
     pub session_id: Id,
-    /// The newest record; 0 while no bus is attached.
+    /// Sequence of the newest record; 0 while no bus is attached.
     pub head: u64,
-    /// Records behind it.
+    /// Number of records that the subscriber is behind `head`.
     pub lag: u64,
-    /// No power cut takes a record up to here back.
+    /// No power cut removes a record up to this sequence.
     pub durable: u64,
-    /// It reads the ring, at most `behind_records` behind.
+    /// True if it reads the ring, at most `behind_records` behind.
     pub is_live: bool,
-    /// [`Subscriber::schema`] has the fields.
+    /// True if [`Subscriber::schema`] returns the fields.
     pub is_described: bool,
-    /// Delivered.
+    /// Delivered records.
     pub records: u64,
-    /// Since the last reset.
+    /// First sequence since the last reset.
     pub first: u64,
     pub last: u64,
     pub gaps: u64,
     pub lost: u64,
-    /// After a gap, not delivered since a state has them.
+    /// Records that were not delivered after a gap, because a state contains them.
     pub in_state: u64,
     pub filled: u64,
     pub duplicates: u64,
@@ -262,29 +263,29 @@ pub struct SubscriberInfo {
     pub state_entries: u64,
     /// Records of other instruments.
     pub filtered: u64,
-    /// Replaced by newer ones of their keys.
+    /// Records that were replaced by newer ones of their keys.
     pub conflated: u64,
     /// Keys whose newest record waits for the end of the interval.
     pub waiting: u64,
 }
 
-/// Reads a bus: records, state and events, each exactly where it belongs.
+/// Reads a bus: records, state and events, all in order.
 ///
 /// | | |
 /// | --- | --- |
-/// | [`read`](Subscriber::read) | rows of records or of a state, as many as there are, or an event |
-/// | [`read_one`](Subscriber::read_one) | the next record and nothing else: the fastest for one record |
+/// | [`read`](Subscriber::read) | the available rows of records or of a state, or one event |
+/// | [`read_one`](Subscriber::read_one) | only the next record; the fastest way for one record |
 /// | [`items`](Subscriber::items) | an iterator of records, state and events, which ends at close |
 /// | `into_stream` | the same as a `Stream`, with the feature `tokio` |
 ///
-/// They may be mixed; each continues where the last one ended.
+/// You can mix these calls. Each continues where the last one ended.
 #[derive(Debug)]
 pub struct Subscriber {
     pub(crate) handle: Handle<sys::lapwing_subscriber>,
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) conflates_every: Option<Duration>,
     fold: String,
-    // Types of the session that is read; None before the first one, and if it is not described.
+    // Types of the current session. None before the first one, or if it is not described.
     records: Option<Arc<Types>>,
     state: Option<Arc<Types>>,
     last_type: Option<TypeId>,
@@ -294,7 +295,7 @@ impl Subscriber {
     /// Checks the options. Never waits: the calls that read find the bus.
     pub fn open(options: &SubscriberOptions) -> Result<Subscriber> {
         let handle = options.with_c(|given| {
-            // SAFETY: all that `given` points at lives until the call has copied it.
+            // SAFETY: everything that `given` points to lives until the call has copied it.
             Handle::open(|library, place, error| unsafe {
                 library.lapwing_subscriber_open(given, place, error)
             })
@@ -309,18 +310,19 @@ impl Subscriber {
         })
     }
 
-    /// Rows, as many as are there and fit, or one event. Waits until there is one of them.
+    /// Reads as many rows as are available and fit, or one event. Waits until there is a row or an
+    /// event.
     ///
-    /// Errors: would-block, timed-out, interrupted (nothing came); too-small, of
-    /// [`Batch::fixed`] only. Any other is the end, and stays: closed (with `end_at_close`),
-    /// publisher-gone, no-answer, no-bus, stopped-at-gap, record-size …
+    /// Errors: would-block, timed-out, interrupted (nothing came), too-small (with [`Batch::fixed`]
+    /// only). All other errors are final: closed (with `end_at_close`), publisher-gone, no-answer,
+    /// no-bus, stopped-at-gap, record-size …
     pub fn read<'b>(
         &mut self,
         batch: &'b mut Batch,
         timeout: impl Into<Timeout>,
     ) -> Result<Chunk<'b>> {
         let timeout = timeout.into();
-        // SAFETY: the batch says what its memory holds.
+        // SAFETY: the batch contains the sizes of its buffers.
         let chunk = batch.fill(self.records.as_ref(), self.state.as_ref(), |batch| {
             self.handle.call(|library, subscriber, error| unsafe {
                 library.lapwing_subscriber_read(subscriber, batch, timeout.ns(), error)
@@ -334,7 +336,7 @@ impl Subscriber {
         Ok(chunk)
     }
 
-    /// The next session may have other fields: the schema is read now, before it begins.
+    /// Reads the schema now, because the next session may have other fields.
     #[cold]
     fn begin_session(&mut self, event: &Event) {
         self.last_type = None;
@@ -345,7 +347,7 @@ impl Subscriber {
         self.state = has_orders.then(|| Arc::new(Types::entries(ORDERS)));
     }
 
-    /// Before the first session there are no records and nothing to compare with.
+    /// Checks the type. Before the first session there are no records, and no schema to compare.
     #[inline]
     fn accept<R: Row>(&mut self) -> Result<()> {
         let this = Some(TypeId::of::<R>());
@@ -358,11 +360,11 @@ impl Subscriber {
         Ok(())
     }
 
-    /// The next record and its sequence. `None`: an event or an entry of a state comes first, which
-    /// [`read`](Subscriber::read) returns.
+    /// Reads the next record and its sequence. `None`: an event or an entry of a state comes first.
+    /// [`read`](Subscriber::read) returns it.
     ///
-    /// Errors: record-size (records have another size, or other fields: see [`Row`]); otherwise
-    /// those of [`read`](Subscriber::read).
+    /// Errors: record-size (records have another size or other fields: see [`Row`]), and those of
+    /// [`read`](Subscriber::read).
     #[inline]
     pub fn read_one<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
         self.accept::<R>()?;
@@ -371,11 +373,11 @@ impl Subscriber {
         // SAFETY: `record` has that size.
         let read = unsafe { self.read_one_at(place, bytes, timeout.into()) };
         let sequence = read.map_err(|error| self.named::<R>(error))?;
-        // SAFETY: all its bytes were written, and any bytes are a value of R.
+        // SAFETY: all its bytes were written, and every bit pattern is a valid R.
         Ok(sequence.map(|sequence| (sequence, unsafe { record.assume_init() })))
     }
 
-    /// Names both sizes if the bus has records of another size than R.
+    /// Adds both sizes to the error if the bus has records of another size than `R`.
     #[cold]
     fn named<R: Row>(&self, error: Error) -> Error {
         if error.code() != Code::RecordSize {
@@ -389,7 +391,7 @@ impl Subscriber {
         }
     }
 
-    /// As [`read_one`](Subscriber::read_one), into memory of the record's size. Returns the
+    /// Like [`read_one`](Subscriber::read_one), into a buffer of the record's size. Returns the
     /// sequence.
     pub fn read_one_bytes(
         &mut self,
@@ -401,7 +403,7 @@ impl Subscriber {
     }
 
     /// # Safety
-    /// `record_bytes` bytes at `record` can be written.
+    /// `record` must be valid for writes of `record_bytes` bytes.
     #[inline]
     unsafe fn read_one_at(
         &mut self,
@@ -410,7 +412,7 @@ impl Subscriber {
         timeout: Timeout,
     ) -> Result<Option<u64>> {
         let mut sequence = 0;
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let read = self.handle.call(|library, subscriber, error| unsafe {
             let (record, timeout_ns) = (record.cast(), timeout.ns());
             library.lapwing_subscriber_read_one(
@@ -429,22 +431,22 @@ impl Subscriber {
         }
     }
 
-    /// Records, state and events, one by one. Each step waits for at most the timeout. It ends
-    /// after a clean close, if `end_at_close` is set, and after an error that stays.
+    /// Iterates over records, state and events. Each step waits for at most the timeout. The
+    /// iterator ends after a clean close, if `end_at_close` is set, or after a final error.
     ///
     /// The iterator does not read ahead: the next read continues after its last item.
     pub fn items<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Items<'_, R> {
         Items::of(self, timeout.into())
     }
 
-    /// The same for an event loop of tokio. Error: invalid-argument with [`Wait::Busy`].
+    /// The same for a tokio event loop. Error: invalid-argument with [`Wait::Busy`].
     #[cfg(feature = "tokio")]
     pub fn into_stream<R: Row>(self) -> Result<crate::ItemStream<R>> {
         crate::ItemStream::of(self)
     }
 
-    /// The schema of the records as of the last session or reset event that was delivered; `None`
-    /// if they are not described. The next session may have other fields in records of the
+    /// Returns the schema of the records, as of the last session or reset event that was delivered.
+    /// `None` if they are not described. The next session may have other fields in records of the
     /// same size.
     ///
     /// Error: misuse (no session was delivered yet).
@@ -458,7 +460,7 @@ impl Subscriber {
 
     fn session_schema(&self) -> Result<Schema> {
         schema::fill(|schema, fields, fields_max, text, text_bytes_max| {
-            // SAFETY: the places are as large as said.
+            // SAFETY: the buffers have the given sizes.
             self.handle.call(|library, subscriber, error| unsafe {
                 library.lapwing_subscriber_schema(
                     subscriber,
@@ -473,14 +475,14 @@ impl Subscriber {
         })
     }
 
-    /// How old the records were that [`SubscriberOptions::measure_every`] chose; `None` if none was
-    /// measured.
+    /// Returns the ages of the records that [`SubscriberOptions::measure_every`] chose, as of their
+    /// delivery; `None` if none was measured.
     pub fn ages(&self) -> Result<Option<Ages>> {
         let mut ages = sys::lapwing_ages {
             struct_size: size_of::<sys::lapwing_ages>() as u32,
             ..Default::default()
         };
-        // SAFETY: `ages` says its size.
+        // SAFETY: `ages.struct_size` is set.
         let measured = self.handle.call(|library, subscriber, error| unsafe {
             library.lapwing_subscriber_ages(subscriber, &mut ages, error)
         });
@@ -505,7 +507,7 @@ impl Subscriber {
             struct_size: size_of::<sys::lapwing_subscriber_info>() as u32,
             ..Default::default()
         };
-        // SAFETY: `info` says its size.
+        // SAFETY: `info.struct_size` is set.
         self.handle.call(|library, subscriber, error| unsafe {
             library.lapwing_subscriber_inspect(subscriber, &mut info, error)
         })?;
@@ -538,13 +540,13 @@ impl Subscriber {
         })
     }
 
-    /// The position to store: after everything that was delivered.
+    /// Returns the position to store: after everything that was delivered.
     pub fn position(&self) -> Result<Position> {
         self.position_at(0)
     }
 
-    /// The position after that row of the last batch. Error: invalid-argument (the batch does not
-    /// contain it).
+    /// Returns the position after that row of the last batch. Error: invalid-argument (the batch
+    /// does not contain it).
     pub fn position_after(&self, sequence: u64) -> Result<Position> {
         match sequence {
             0 => Err(Error::new(
@@ -557,28 +559,29 @@ impl Subscriber {
 
     fn position_at(&self, sequence: u64) -> Result<Position> {
         let mut position = sys::lapwing_position::default();
-        // SAFETY: `position` is a place for one.
+        // SAFETY: `position` is valid for writes.
         self.handle.call(|library, subscriber, error| unsafe {
             library.lapwing_subscriber_position(subscriber, sequence, &mut position, error)
         })?;
         Ok(position.into())
     }
 
-    /// For an event loop: readable when a call that answered would-block, timed-out or interrupted
-    /// may have something. Costs a helper thread. With conflation also call at the interval's end.
+    /// For an event loop. The descriptor is readable when a call that returned would-block,
+    /// timed-out or interrupted may have a result. Costs a helper thread. With conflation, also
+    /// call at the interval's end.
     ///
     /// Error: invalid-argument with [`Wait::Busy`].
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {
         let mut fd = -1;
-        // SAFETY: `fd` is a place for it.
+        // SAFETY: `fd` is valid for writes.
         self.handle.call(|library, subscriber, error| unsafe {
             library.lapwing_subscriber_fd(subscriber, &mut fd, error)
         })?;
-        // SAFETY: it is open for as long as the subscriber is.
+        // SAFETY: the descriptor is open for as long as the subscriber is.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
-    /// Ends a wait of this subscriber from another thread.
+    /// Returns an interrupter, with which another thread ends a wait of this subscriber.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }

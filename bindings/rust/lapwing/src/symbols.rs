@@ -1,4 +1,4 @@
-//! The instruments of symbols, by date.
+//! Instruments by symbol and date.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct SymbolMapping {
     pub end_date: u32,
 }
 
-/// The symbols of a bus's feed, by date.
+/// The symbols of a bus's feed by date.
 ///
 /// ```no_run
 /// # fn main() -> lapwing::Result<()> {
@@ -38,8 +38,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the symbols of the bus in that directory: those of the feed's DBN metadata, as the
-    /// last publisher of the bus wrote them. There are none if the feed has no metadata.
+    /// Reads the mappings of the feed's DBN metadata, which the last publisher of the bus wrote.
+    /// There are none if the feed has no metadata.
     ///
     /// Errors: no-bus, bad-input, damaged, not-permitted, system.
     pub fn open(directory: impl AsRef<Path>) -> Result<Symbols> {
@@ -51,12 +51,12 @@ impl Symbols {
         Ok(Symbols { handle })
     }
 
-    /// The instrument of a symbol at that time, UTC ns; `None` if the symbol is unknown. Outside
-    /// all dates of the symbol, the mapping that began last counts.
+    /// Returns the instrument of a symbol at that time, UTC ns; `None` if the symbol is unknown.
+    /// Outside all dates of the symbol, the mapping that began last applies.
     pub fn find(&self, symbol: &str, utc_ns: u64) -> Result<Option<u32>> {
         let symbol = Text::of(symbol, "symbol")?;
         let mut instrument_id = 0;
-        // SAFETY: the place is good, and the call copies the symbol.
+        // SAFETY: the pointers are valid, and the call copies the symbol.
         let found = self.handle.call(|library, symbols, error| unsafe {
             library.lapwing_symbols_find(
                 symbols,
@@ -69,21 +69,21 @@ impl Symbols {
         if_found(found.map(|()| instrument_id))
     }
 
-    /// The mapping of an instrument at that time, UTC ns; `None` if the instrument is unknown.
-    /// Outside all dates of the instrument, the mapping that began last counts.
+    /// Returns the mapping of an instrument at that time, UTC ns; `None` if the instrument is
+    /// unknown. Outside all dates of the instrument, the mapping that began last applies.
     pub fn name(&self, instrument_id: u32, utc_ns: u64) -> Result<Option<SymbolMapping>> {
         let mut mapping = sys::lapwing_symbol_mapping::default();
-        // SAFETY: `mapping` is a place for one.
+        // SAFETY: `mapping` is valid for writes.
         let found = self.handle.call(|library, symbols, error| unsafe {
             library.lapwing_symbols_name(symbols, instrument_id, utc_ns, &mut mapping, error)
         });
         if_found(found.map(|()| SymbolMapping::from(&mapping)))
     }
 
-    /// All mappings, by symbol, then by date.
+    /// Returns all mappings, by symbol, then by date.
     pub fn list(&self) -> Result<Vec<SymbolMapping>> {
         let mappings = all(|mappings: &mut [sys::lapwing_symbol_mapping], count| {
-            // SAFETY: the memory is as large as said.
+            // SAFETY: the buffer has the given length.
             self.handle.call(|library, symbols, error| unsafe {
                 library.lapwing_symbols_list(
                     symbols,

@@ -1,4 +1,4 @@
-//! Text and paths on their way into the library, and text that comes out of it.
+//! Conversion of text and paths to and from the library.
 
 use std::ffi::{c_char, CString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,11 +7,11 @@ use std::ptr;
 
 use crate::error::{Code, Error, Result};
 
-/// Text for the library: it ends with a zero, and NULL means an empty one.
+/// Text for the library: it ends with a zero, and an empty text is NULL.
 pub(crate) struct Text(Option<CString>);
 
 impl Text {
-    /// `what` names it in the message about a zero byte in it.
+    /// `what` names the text in the error message if it contains a zero byte.
     pub(crate) fn of(text: &str, what: &str) -> Result<Text> {
         Text::of_bytes(text.as_bytes(), what)
     }
@@ -41,9 +41,9 @@ impl Text {
     }
 }
 
-/// The text of a fixed field, up to its zero, or up to the first byte that is not UTF-8.
+/// Returns the text of a fixed field, up to the first zero or the first byte that is not UTF-8.
 pub(crate) fn text_of(field: &[c_char]) -> &str {
-    // SAFETY: c_char is one byte of any value, as u8.
+    // SAFETY: c_char is one byte of any value, like u8.
     let bytes = unsafe { std::slice::from_raw_parts(field.as_ptr().cast::<u8>(), field.len()) };
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     text.utf8_chunks().next().map_or("", |chunk| chunk.valid())

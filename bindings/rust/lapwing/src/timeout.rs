@@ -6,14 +6,14 @@ use lapwing_sys as sys;
 
 /// How long a call may wait: [`NOW`], a [`Duration`], or [`FOREVER`].
 ///
-/// A call that was not to wait answers [`Code::WouldBlock`](crate::Code::WouldBlock), and one
-/// whose time has passed [`Code::TimedOut`](crate::Code::TimedOut).
+/// A call that must not wait fails with [`Code::WouldBlock`](crate::Code::WouldBlock). A call whose
+/// timeout has passed fails with [`Code::TimedOut`](crate::Code::TimedOut).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout(i64);
 
 /// The call does not wait. A `Duration` of zero is the same.
 pub const NOW: Timeout = Timeout(0);
-/// The call waits without end. An [`Interrupter`](crate::Interrupter) ends the wait.
+/// The call waits without a limit. An [`Interrupter`](crate::Interrupter) ends the wait.
 pub const FOREVER: Timeout = Timeout(sys::LAPWING_FOREVER);
 
 impl From<Duration> for Timeout {
@@ -28,12 +28,12 @@ impl Timeout {
     }
 }
 
-/// As the library has options that are durations: `None` is without end, never, or on request.
+/// Converts a duration option for the library. `None` means no limit, never, or on request.
 pub(crate) fn limit_ns_of(limit: Option<Duration>) -> i64 {
     limit.map_or(sys::LAPWING_FOREVER, ns_of)
 }
 
-/// As the library has durations; more than 292 years are 292 years.
+/// Converts a duration to nanoseconds, at most 292 years.
 pub(crate) fn ns_of(duration: Duration) -> i64 {
     duration.as_nanos().try_into().unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Whether the fields of a type are those of a bus's records.
+//! Checks whether the fields of a type match those of a bus's records.
 
 use std::any::{type_name, TypeId};
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use crate::schema::{Field, Role, Schema};
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
-    /// `u8`, and arrays of it: fits records of any fields.
+    /// `u8`, and arrays of it. They fit records with any fields.
     Bytes,
-    /// Numbers without names: fits records that are not described.
+    /// Numbers without names. They fit records that are not described.
     Unnamed,
     Fields(fn() -> Vec<Field>),
 }
 
 /// A type that can be published, or read as a row: numbers, arrays of them, and structs.
 ///
-/// [`record!`](crate::record!) makes a struct a row. Its names, offsets and types are compared with
-/// the schema of the bus the first time that the type is used there. If they differ, the error
-/// is record-size, with the first field that differs. For `[u8; N]` only the size is compared.
+/// [`record!`](crate::record!) makes a struct a row. The names, offsets and types of its fields are
+/// compared with the schema of the bus when the type is first used there. If they differ, the error
+/// record-size names the first field that differs. For `[u8; N]` only the size is compared.
 /// Numbers, and structs without names (`impl lapwing::Row for Quote {}`), fit a bus whose records
 /// are not described.
 pub trait Row: FromBytes + IntoBytes + Immutable + KnownLayout + 'static {
@@ -61,7 +61,7 @@ enum Source {
     Known(Result<Schema>),
 }
 
-/// The types that were compared with the records of one session, or with the entries of its state.
+/// The types that were compared with the records of a session, or with the entries of a state.
 #[derive(Debug)]
 pub(crate) struct Types {
     source: Source,
@@ -80,12 +80,12 @@ impl Types {
         Types::of(Source::Bus(absolute(directory)), Use::Publish)
     }
 
-    /// Types of a journal.
+    /// Types for the records of a journal.
     pub(crate) fn archived(directory: &Path) -> Types {
         Types::of(Source::Bus(absolute(directory)), Use::Read)
     }
 
-    /// Types of a session, whose schema was read.
+    /// Types for the records of a session whose schema was read.
     pub(crate) fn of_session(schema: Result<Schema>) -> Types {
         Types::of(Source::Known(schema), Use::Read)
     }
@@ -98,8 +98,8 @@ impl Types {
         Types { source, usage, known: Mutex::default() }
     }
 
-    /// Error: record-size, with the first field that differs. A type of another size passes; the
-    /// caller checks the size.
+    /// Compares the type with the schema. Error: record-size, with the first field that differs. A
+    /// type of another size passes; the caller checks the size.
     #[inline]
     pub(crate) fn check<R: Row>(&self) -> Result<()> {
         match R::FIELDS {
@@ -130,7 +130,7 @@ impl Types {
         Ok(())
     }
 
-    /// None if the records are not described.
+    /// Returns `None` if the records are not described.
     fn find_schema(&self) -> Result<Option<Schema>> {
         let found = match &self.source {
             Source::Bus(directory) => Schema::of_bus(directory),
@@ -172,7 +172,7 @@ fn is_spare(field: &&Field) -> bool {
     field.role == Role::Spare
 }
 
-/// Whether `field` is within spare fields, one or several that follow one another.
+/// Whether `field` is inside one spare field, or several that follow one another.
 fn lies_in_spare(fields: &[Field], field: &Field) -> bool {
     let (mut at, end) = (field.offset, field.offset + field.bytes);
     for spare in fields.iter().filter(is_spare) {
@@ -187,7 +187,7 @@ fn first_difference(bus: &[Field], given: &[Field], usage: Use) -> Option<String
     for field in bus.iter().filter(|field| !is_spare(field)) {
         let name = &field.name;
         match given.iter().find(|other| other.name == *name && !is_spare(other)) {
-            // A later version of the record uses bytes that are spare in an earlier struct.
+            // A later version of the record may use bytes that are spare in an earlier struct.
             None if usage == Use::Read && lies_in_spare(given, field) => {}
             None => return Some(format!("field {name} is missing")),
             Some(other) if other.offset != field.offset => {

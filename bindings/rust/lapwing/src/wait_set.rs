@@ -1,12 +1,12 @@
-//! Several sources in one thread.
+//! Waits for several sources in one thread.
 //!
-//! The library's set keeps the address of each source's handle, and looks at the source during a
-//! wait. So no other call may use a source meanwhile, and none may run while the source leaves the
-//! set. One lock for each set ensures that: a call of the set or of a source holds it, and a call
-//! that finds it taken, by another thread, is misuse.
+//! The library's set keeps the address of each source's handle, and polls the source during a wait.
+//! No other call may therefore use a source during a wait, and no call may run while a source
+//! leaves the set. One lock for each set ensures this: every call of the set or of a source holds
+//! it. If another thread holds it, the call returns misuse.
 //!
-//! A source is destroyed after it has left. If it is dropped while another thread waits, it leaves
-//! at the end of that wait: the set has a share of its handle.
+//! A source is destroyed only after it has left its set. If it is dropped while another thread
+//! waits, it leaves at the end of that wait. Until then, the set shares ownership of its handle.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -36,7 +36,7 @@ numbered! {
     }
 }
 
-/// Names a source within its set. It is not used again there.
+/// Identifies a source within its set. The set does not reuse ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(u64);
 
@@ -45,16 +45,16 @@ pub struct SourceId(u64);
 #[non_exhaustive]
 pub struct Ready {
     pub kind: SourceKind,
-    /// As it was given when the source was added.
+    /// The token that was passed when the source was added.
     pub token: u64,
     pub source: SourceId,
-    /// How often a timer has expired since it was last ready.
+    /// Number of expirations of a timer since it was last ready.
     pub expirations: u64,
-    /// Events of a descriptor, as poll(2) has them.
+    /// Events of a descriptor: those of poll(2).
     pub events: i16,
 }
 
-/// The content of the set.
+/// The contents of a set.
 pub struct Core {
     handle: Handle<sys::lapwing_wait_set>,
     sources: Vec<Source>,
@@ -65,7 +65,7 @@ struct Source {
     held: Held,
 }
 
-/// The part that the set keeps as long as the source is in it.
+/// The part of a source that the set owns while the source is in it.
 enum Held {
     Handle(Arc<dyn Member>),
     Fd { _open: OwnedFd },
@@ -101,12 +101,12 @@ enum Held {
 /// # }
 /// ```
 ///
-/// [`wait`](WaitSet::wait) returns which source is ready, and takes nothing from it: call the
-/// source with [`NOW`](crate::NOW). A source with items left is ready again. A source that has
-/// ended stays ready until it is removed or dropped.
+/// [`wait`](WaitSet::wait) returns the source that is ready, and takes nothing from it. Call the
+/// source itself with [`NOW`](crate::NOW). A source with more items is ready again. A source that
+/// has ended stays ready until it is removed or dropped.
 ///
-/// A source that is dropped leaves the set. One thread at a time uses a set and its sources: a call
-/// that overlaps one of another thread is answered with misuse, and changes nothing.
+/// A source that is dropped leaves the set. Only one thread at a time may use a set and its
+/// sources. A call that overlaps a call of another thread returns misuse and changes nothing.
 #[derive(Debug)]
 pub struct WaitSet {
     core: Arc<Mutex<Core>>,
@@ -129,9 +129,9 @@ use sealed::Sealed;
 pub trait Waitable: Sealed {}
 
 impl WaitSet {
-    /// A set that waits as a subscriber with this option does. Errors: limit, system.
+    /// Opens a set. It waits like a subscriber with this option. Errors: limit, system.
     pub fn open(wait: Wait) -> Result<WaitSet> {
-        // SAFETY: the places are good.
+        // SAFETY: both pointers are valid.
         let handle = Handle::open(|library, place, error| unsafe {
             library.lapwing_wait_set_open(wait as u32, place, error)
         })?;
@@ -140,17 +140,17 @@ impl WaitSet {
         Ok(WaitSet { core, interrupter })
     }
 
-    /// Adds a source, with a number of the caller's that need not differ from others.
+    /// Adds a source. Choose any `token`; it need not be unique.
     ///
-    /// Errors: limit (127 sources), misuse (it is in a set), invalid-argument (it waits by
+    /// Errors: limit (127 sources), misuse (it is already in a set), invalid-argument (it uses
     /// [`Wait::Busy`] and the set does not).
     pub fn add(&mut self, source: &impl Waitable, token: u64) -> Result<SourceId> {
         let mut core = turn(&self.core)?;
         source.join(&mut core, &self.core, token).map(SourceId)
     }
 
-    /// Adds a producer, which is ready if there is room for a message of `bytes`. A wait aborts a
-    /// claim that is open. Errors as of [`add`](WaitSet::add).
+    /// Adds a producer. It is ready if there is room for a message of `bytes`. A wait aborts an
+    /// open claim. Errors: those of [`add`](WaitSet::add).
     pub fn add_producer(
         &mut self,
         producer: &Producer,
@@ -160,10 +160,10 @@ impl WaitSet {
         turn(&self.core)?.join_channel(producer, bytes, &self.core, token).map(SourceId)
     }
 
-    /// Adds a descriptor, which the set closes after it has left. To keep the original, add a
-    /// duplicate (`try_clone`). `events` are POLLIN, POLLOUT, POLLPRI and POLLRDHUP of poll(2).
+    /// Adds a descriptor. The set closes it when it leaves. To keep the original, add a duplicate
+    /// (`try_clone`). `events` are POLLIN, POLLOUT, POLLPRI and POLLRDHUP of poll(2).
     ///
-    /// Errors: invalid-argument (it cannot be polled, other events), limit.
+    /// Errors: invalid-argument (the descriptor cannot be polled, or other events), limit.
     pub fn add_fd(&mut self, fd: impl Into<OwnedFd>, events: i16, token: u64) -> Result<SourceId> {
         let fd = fd.into();
         let (number, events) = (fd.as_raw_fd(), u32::from(events as u16));
@@ -173,8 +173,9 @@ impl WaitSet {
         })
     }
 
-    /// Adds a timer, which is ready after `first` and then every `every`. `None` as `first`: not
-    /// until [`set_timer`](WaitSet::set_timer). `None` as `every`: once.
+    /// Adds a timer. It is ready after `first`, and then once every `every`. If `first` is `None`,
+    /// the timer starts with [`set_timer`](WaitSet::set_timer). If `every` is `None`, it is ready
+    /// only once.
     pub fn add_timer(
         &mut self,
         first: impl Into<Option<Duration>>,
@@ -182,13 +183,14 @@ impl WaitSet {
         token: u64,
     ) -> Result<SourceId> {
         let (first_ns, every_ns) = (limit_ns_of(first.into()), every_ns_of(every.into()));
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         turn(&self.core)?.add(Held::Timer, |library, set, id, error| unsafe {
             library.lapwing_wait_set_add_timer(set, first_ns, every_ns, token, id, error)
         })
     }
 
-    /// Sets a timer anew, as in [`add_timer`](WaitSet::add_timer). Error: not-found.
+    /// Restarts a timer. The arguments are those of [`add_timer`](WaitSet::add_timer). Error:
+    /// not-found.
     pub fn set_timer(
         &mut self,
         timer: SourceId,
@@ -196,18 +198,18 @@ impl WaitSet {
         every: impl Into<Option<Duration>>,
     ) -> Result<()> {
         let (first_ns, every_ns) = (limit_ns_of(first.into()), every_ns_of(every.into()));
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         turn(&self.core)?.handle.call(|library, set, error| unsafe {
             library.lapwing_wait_set_set_timer(set, timer.0, first_ns, every_ns, error)
         })
     }
 
-    /// Error: not-found (it is not in the set).
+    /// Removes a source. Error: not-found (it is not in the set).
     pub fn remove(&mut self, source: SourceId) -> Result<()> {
         turn(&self.core)?.remove(source.0)
     }
 
-    /// The next source that is ready, for which it waits. Sources take turns.
+    /// Waits for the next source that is ready. Sources take turns.
     ///
     /// Errors: would-block, timed-out, interrupted.
     pub fn wait(&mut self, timeout: impl Into<Timeout>) -> Result<Ready> {
@@ -217,7 +219,7 @@ impl WaitSet {
             ..Default::default()
         };
         let mut core = turn(&self.core)?;
-        // SAFETY: `ready` says its size. The turn is held: nothing else uses a source.
+        // SAFETY: `ready.struct_size` is set. The lock is held, so no other call uses a source.
         let done = core.handle.call(|library, set, error| unsafe {
             library.lapwing_wait_set_wait(set, &mut ready, timeout.ns(), error)
         });
@@ -232,7 +234,8 @@ impl WaitSet {
         })
     }
 
-    /// Ends a wait of this set from another thread. An interrupter of a source does not.
+    /// Returns an interrupter, with which another thread ends a wait of this set. Interrupters of
+    /// its sources do not.
     pub fn interrupter(&self) -> Interrupter {
         self.interrupter.clone()
     }
@@ -242,7 +245,7 @@ fn every_ns_of(every: Option<Duration>) -> i64 {
     every.map_or(0, ns_of)
 }
 
-/// The set's lock, if no other thread has it.
+/// Takes the set's lock, if no other thread holds it.
 pub(crate) fn turn(core: &Mutex<Core>) -> Result<MutexGuard<'_, Core>> {
     match core.try_lock() {
         Ok(core) => Ok(core),
@@ -313,7 +316,7 @@ impl Core {
     }
 
     pub(crate) fn remove(&mut self, id: u64) -> Result<()> {
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         let removed = self
             .handle
             .call(|library, set, error| unsafe { library.lapwing_wait_set_remove(set, id, error) });
@@ -325,14 +328,14 @@ impl Core {
         removed
     }
 
-    /// Sources that were dropped while the set was in use.
+    /// Removes the sources that were dropped while the set was in use.
     fn drop_abandoned(&mut self) {
         let is_abandoned = |source: &Source| match &source.held {
             Held::Handle(member) => Arc::strong_count(member) == 1,
             Held::Fd { .. } | Held::Timer => false,
         };
         while let Some(source) = self.sources.iter().find(|source| is_abandoned(source)) {
-            let _ = self.remove(source.id); // it fails in a forked child
+            let _ = self.remove(source.id); // fails in a forked child
         }
     }
 }
@@ -340,7 +343,7 @@ impl Core {
 impl Drop for Core {
     fn drop(&mut self) {
         while let Some(source) = self.sources.last() {
-            let _ = self.remove(source.id); // it fails in a forked child
+            let _ = self.remove(source.id); // fails in a forked child
         }
     }
 }

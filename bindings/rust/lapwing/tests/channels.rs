@@ -1,4 +1,4 @@
-//! Channels in one process: both sides of each kind.
+//! Tests channels in one process, with both sides of each kind.
 
 use lapwing::{
     Channel, ChannelEnd, ChannelOptions, ChannelRole, Code, Consumer, Duplex, Listener, Outcome,
@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-const SECOND: Duration = Duration::from_secs(10); // until a test fails
+const SECOND: Duration = Duration::from_secs(10); // a longer wait fails the test
 
 fn pair<Serving: ChannelEnd, Connecting: Send>(
     options: &ChannelOptions,

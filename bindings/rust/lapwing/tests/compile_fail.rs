@@ -1,6 +1,6 @@
-//! What lapwing.h forbids, and the compiler finds. The head of each file in tests/compile_fail says
-//! with which error, and which words, the compiler has to refuse it. The rest of its words differs
-//! between compilers: so it stands in no file here, and trybuild writes it beside copies.
+//! Tests that the compiler rejects uses that lapwing.h forbids. The first line of each file in
+//! tests/compile_fail contains the expected error code and a part of its message. The rest of the
+//! message differs between compilers, so trybuild writes it beside copies of the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ fn copies_of_cases() -> (PathBuf, Vec<String>) {
 fn what_would_be_misuse_does_not_compile() {
     let (copies, names) = copies_of_cases();
     assert!(names.len() >= 16, "{names:?}");
-    std::env::set_var("TRYBUILD", "overwrite"); // this process has no other test
+    std::env::set_var("TRYBUILD", "overwrite"); // this process runs no other test
     let cases = trybuild::TestCases::new();
     cases.compile_fail(copies.join("*.rs"));
-    drop(cases); // here they run; one that compiles is a failure
+    drop(cases); // runs the cases; one that compiles is a failure
 
     for name in names {
         let case = fs::read_to_string(copies.join(&name)).unwrap();

@@ -1,13 +1,13 @@
-//! A child that this process forks cannot use its handles, and can drop them.
+//! Tests that a forked child cannot use the handles of this process, but can drop them.
 
 use lapwing::{
     Batch, Code, Consumer, Listener, Producer, Publisher, PublisherOptions, Subscriber,
     SubscriberOptions, FOREVER, NOW,
 };
 
-/// Exit code of a child that runs `work` with what the parent has.
+/// The exit code of a forked child that runs `work`.
 fn exit_code_of_child(work: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: the child only uses what is its own, and ends without going back.
+    // SAFETY: the child only uses its own memory, and exits without returning.
     unsafe {
         match libc::fork() {
             0 => libc::_exit(work()),
@@ -37,7 +37,7 @@ fn every_call_in_a_child_answers_forked_and_the_parent_notices_nothing() {
     let mut producer = connecting.join().unwrap();
 
     let code = exit_code_of_child(|| {
-        // SAFETY: copies of the parent's handles in memory of the child's, which drops only these.
+        // SAFETY: these copies are in the child's memory, and the child drops only them.
         let (mut publisher, mut subscriber) =
             unsafe { (std::ptr::read(&publisher), std::ptr::read(&subscriber)) };
         let (mut producer, mut consumer) =

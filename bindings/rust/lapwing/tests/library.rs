@@ -1,4 +1,4 @@
-//! The library: its version, its log, and what happens without it.
+//! Tests the library: its version, its log, and the errors when it is missing.
 
 use lapwing::{log, Publisher, PublisherOptions, FOREVER};
 use std::env;
@@ -14,7 +14,7 @@ fn the_version_has_the_abi_of_this_crate() {
     assert_eq!(lapwing::Code::from_number(1000).name(), "unknown");
 }
 
-/// Runs one test of this file, of those that are ignored, in a process with that library.
+/// Runs one of this file's ignored tests in a process with that library.
 fn run_with_library(path: &str, test: &str) {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -48,7 +48,7 @@ fn child_with_another_library() {
     assert!(error.message().contains("libc.so.6 has no lapwing_version"), "{error}");
 }
 
-/// What makes a publisher log: the session before it was not closed.
+/// Makes a publisher log a line: the session before it was not closed.
 fn log_something() {
     let bus = tempfile::tempdir().unwrap();
     let options = PublisherOptions::new(bus.path());

@@ -1,4 +1,4 @@
-//! Options that are durations, and what the options that measure have as their result.
+//! Tests options that are durations, and the results of the options that measure.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

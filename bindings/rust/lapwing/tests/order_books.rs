@@ -1,4 +1,4 @@
-//! Books of a bus of dbn.mbo.
+//! Tests the books of a bus of dbn.mbo.
 
 use lapwing::dbn::{Mbo, FLAG_LAST};
 use lapwing::{
@@ -19,7 +19,7 @@ fn event(action: u8, side: u8, order_id: u64, price: i64, size: u32) -> Mbo {
     }
 }
 
-/// Books of these records, and what the last batch was.
+/// Returns the books of these records, and the last batch.
 fn books_of(records: &[Mbo]) -> (Books, Batch) {
     let bus = tempfile::tempdir().unwrap();
     let options = PublisherOptions::new(bus.path()).schema_name("dbn.mbo");

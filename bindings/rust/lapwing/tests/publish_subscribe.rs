@@ -1,4 +1,4 @@
-//! A bus of a program's own records: published, and read in each of the ways.
+//! Tests a bus of the program's own records: publishing, and each way of reading.
 
 use lapwing::{
     Batch, Chunk, Code, EventKind, Item, Publisher, PublisherOptions, Start, Subscriber,

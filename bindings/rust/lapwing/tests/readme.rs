@@ -1,18 +1,18 @@
-//! The README's lines are those of the example `readme`, which runs; and they are few.
+//! Tests that the README's code is that of the example `readme`, which runs, and that it is short.
 
 use std::path::Path;
 use std::process::Command;
 
 const README: &str = include_str!("../../README.md");
 const EXAMPLE: &str = include_str!("../examples/readme.rs");
-/// From the options of the subscriber to the end of the loop.
+/// Maximum number of lines from the options of the subscriber to the end of the loop.
 const LOOP_LINES_MAX: usize = 15;
 
 fn trimmed(lines: &str) -> String {
     lines.lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
-/// The README's blocks of Rust.
+/// The README's Rust code blocks.
 fn blocks() -> Vec<&'static str> {
     let after = README.split("```rust\n").skip(1);
     after.map(|rest| rest.split_once("```").unwrap().0).collect()

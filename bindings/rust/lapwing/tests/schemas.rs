@@ -1,4 +1,4 @@
-//! What records are: as the library says, and as a struct describes it.
+//! Tests descriptions of records: those of the library, and those of a struct.
 
 use lapwing::{
     dbn::Mbo, Batch, Code, Field, FieldType, Publisher, PublisherOptions, Record, Role, Schema,
@@ -114,7 +114,7 @@ fn a_member_can_have_several_meanings() {
         [(FieldType::Text, Role::Key), (FieldType::Char, Role::Key), (FieldType::Bytes, Role::Key)];
     assert_eq!(found, expected);
 
-    // As the library has it.
+    // The library must read the same fields from the bus.
     let bus = tempfile::tempdir().unwrap();
     let _publisher = Publisher::open(&PublisherOptions::of::<Order>(bus.path()), FOREVER).unwrap();
     assert_eq!(Schema::of_bus(bus.path()).unwrap().fields, Order::fields());

@@ -1,4 +1,4 @@
-//! What is on disk: a cursor, and the journal as history.
+//! Tests objects on disk: a cursor, and the journal as history.
 
 use lapwing::{
     Batch, Chunk, Code, Commit, Cursor, History, Item, Publisher, PublisherOptions, Start,
@@ -7,7 +7,7 @@ use lapwing::{
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The least, which holds some 4,000 slots of 16 bytes.
+/// The smallest segment. It holds about 4,000 slots of 16 bytes.
 const SEGMENT_BYTES: u64 = 65536;
 
 fn bus_of_numbers(directory: &Path, count: u64) -> Publisher {

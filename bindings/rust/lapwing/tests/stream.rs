@@ -1,4 +1,4 @@
-//! Subscribers and channels in an event loop.
+//! Tests subscribers and channels in an event loop.
 
 use std::thread;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn a_stream_waits_for_what_is_published_later_and_ends_at_close() {
         match item.unwrap() {
             Item::Record { sequence, record } => records.push((sequence, record)),
             Item::Event(event) if event.kind() == EventKind::CaughtUp => {
-                // Only when the stream waits: the others would not find it asleep.
+                // Publish only now that the stream waits, so that the records must wake it.
                 let mut publisher = publisher;
                 thread::spawn(move || {
                     for n in 11..=30u64 {
@@ -70,7 +70,7 @@ async fn a_conflated_stream_delivers_what_nothing_follows() {
             break;
         }
     }
-    // Nothing is published after these, so nothing but the interval's end gives them.
+    // No later record is published, so only the end of the interval can deliver these.
     for price in 1..=100 {
         publisher.publish(&Tick { instrument: 1, price }, NOW).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Which instrument a symbol stands for, by date.
+//! Tests the instruments of symbols by date.
 
 use lapwing::{Publisher, PublisherOptions, SymbolMapping, Symbols, FOREVER};
 use tempfile::TempDir;
@@ -13,10 +13,10 @@ fn text(text: &str, bytes: usize) -> Vec<u8> {
     field
 }
 
-/// Each a first date, the date after the last one, and the instrument.
+/// Each interval is a first date, the date after the last one, and the instrument.
 type Intervals<'a> = &'a [(u32, u32, u32)];
 
-/// Metadata of DBN, version 2.
+/// DBN metadata, version 2.
 fn metadata(symbols: &[(&str, Intervals)]) -> Vec<u8> {
     const SYMBOL_BYTES: usize = 71;
     let mut rest = text("XTST.BOOK", 16);
@@ -26,7 +26,7 @@ fn metadata(symbols: &[(&str, Intervals)]) -> Vec<u8> {
     rest.extend([0; 53 + 4]);
     rest.extend((symbols.len() as u32).to_le_bytes());
     symbols.iter().for_each(|(symbol, _)| rest.extend(text(symbol, SYMBOL_BYTES)));
-    rest.extend([0; 2 * 4]); // none is partial or not found
+    rest.extend([0; 2 * 4]); // no symbol is partial or not found
     rest.extend((symbols.len() as u32).to_le_bytes());
     for (symbol, intervals) in symbols {
         rest.extend(text(symbol, SYMBOL_BYTES));

@@ -1,4 +1,4 @@
-//! Handles go from thread to thread, and an interrupter ends a wait from elsewhere.
+//! Tests that handles can move between threads, and that an interrupter ends another thread's wait.
 
 use lapwing::{
     Batch, Books, Code, Consumer, Cursor, Duplex, History, Interrupter, Listener, Producer,
@@ -9,7 +9,7 @@ use std::thread;
 fn is_send<T: Send>() {}
 fn is_send_and_sync<T: Send + Sync>() {}
 
-// That handles are not Sync: tests/compile_fail/shared_by_threads.rs.
+// tests/compile_fail/shared_by_threads.rs tests that handles are not Sync.
 #[test]
 fn handles_are_send_and_what_is_only_read_is_sync() {
     is_send::<Publisher>();

@@ -1,4 +1,5 @@
-//! Types are compared with the records of the bus wherever rows become structs, or structs rows.
+//! Tests that types are compared with the records of the bus wherever rows are read as structs or
+//! structs are published.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ struct Quote {
 }
 lapwing::record!(Quote, "desk.quote", 1, { time: Time, instrument: Key, size, price: Price });
 
-/// As large as a quote.
+/// Has the size of a quote.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Other {
@@ -39,12 +40,12 @@ impl lapwing::Row for Nameless {}
 const QUOTE: Quote = Quote { time: 1, instrument: 7, size: 10, price: 100 };
 
 fn publisher(bus: &Path) -> Publisher {
-    // Segments of 64 KiB: a finished one can be mapped.
+    // Small segments of 64 KiB, because only a finished segment can be mapped.
     let options = PublisherOptions::of::<Quote>(bus).segment_bytes(64 << 10);
     Publisher::open(&options, FOREVER).unwrap()
 }
 
-/// Without `expect`, which would have the library refuse the bus.
+/// Does not use `expect`, with which the library would refuse the bus.
 fn subscriber(bus: &Path) -> Subscriber {
     let options = SubscriberOptions::new(bus).start(Start::Oldest);
     Subscriber::open(&options).unwrap()
@@ -100,7 +101,7 @@ fn items_and_read_one_give_the_structs_of_the_bus_and_no_others() {
     is_refused(subscriber.read_one::<Other>(FOREVER), MOVED);
     is_refused(subscriber.read_one::<[u64; 3]>(FOREVER), NO_NAMES);
     is_refused(subscriber.items::<Other>(FOREVER).next().unwrap(), MOVED);
-    // Nothing was consumed.
+    // The refused read consumed nothing.
     assert_eq!(subscriber.read_one::<Quote>(FOREVER).unwrap().unwrap(), (1, QUOTE));
     is_refused(subscriber.read_one::<Other>(FOREVER), MOVED);
     let second = subscriber.items::<Quote>(FOREVER).next().unwrap().unwrap();
@@ -143,7 +144,7 @@ fn a_shipped_schema_takes_the_struct_of_the_crate() {
     is_refused(publisher.publish(&[0u64; 7], NOW), NO_NAMES);
 }
 
-/// Two versions of a record of one name and size: the second field has another name.
+/// Two versions of a record with the same name and size, but another name of the second field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct PairOld {
@@ -160,7 +161,7 @@ struct PairRenamed {
 }
 lapwing::record!(PairRenamed, "desk.pair", 1, { first, renamed });
 
-/// One session with one record.
+/// Publishes one session with one record.
 fn publish_one<R: lapwing::Record>(bus: &Path, record: &R) {
     let mut publisher = Publisher::open(&PublisherOptions::of::<R>(bus), FOREVER).unwrap();
     publisher.publish(record, NOW).unwrap();

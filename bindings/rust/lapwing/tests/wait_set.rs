@@ -1,4 +1,4 @@
-//! Several sources in one thread.
+//! Tests a wait for several sources in one thread.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use lapwing::prelude::*;
 use lapwing::SourceKind;
 
-const SECONDS: Duration = Duration::from_secs(10); // until a test fails
+const SECONDS: Duration = Duration::from_secs(10); // a longer wait fails the test
 
 fn publisher_of(bus: &Path) -> Publisher {
     Publisher::open(&PublisherOptions::new(bus).record_bytes(8).capacity(4096), FOREVER).unwrap()
@@ -38,7 +38,7 @@ fn ready_token(set: &mut WaitSet) -> u64 {
     set.wait(SECONDS).unwrap().token
 }
 
-/// Begins a wait again if a call of a source is under way.
+/// Waits, and repeats the wait if a call of a source is under way.
 fn wait_undisturbed(set: &mut WaitSet) -> lapwing::Result<lapwing::Ready> {
     loop {
         match set.wait(SECONDS) {
@@ -93,7 +93,7 @@ fn a_source_that_is_dropped_leaves_the_set_and_a_set_leaves_its_sources() {
     let (dropped, mut kept) = (subscriber_of(bus.path()), caught_up(bus.path()));
     let mut set = open_set();
     set.add(&dropped, 5).unwrap();
-    assert_eq!(ready_token(&mut set), 5); // the session
+    assert_eq!(ready_token(&mut set), 5); // for the session event
     drop(dropped);
     nothing_is_ready(&mut set);
 
@@ -128,7 +128,7 @@ fn a_call_of_a_source_while_another_thread_waits_is_misuse_and_disturbs_nothing(
     set.add(&subscriber, 1).unwrap();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| wait_undisturbed(&mut set).unwrap().token);
-        // The wait has begun when a call is refused.
+    // A refused call shows that the wait has begun.
         while subscriber.read_one::<u64>(NOW).unwrap_err().code() != Code::Misuse {
             thread::yield_now();
         }

@@ -1,4 +1,5 @@
-// Browsers start no worker from a file. Runs the worker of the search in a hidden frame instead.
+// Browsers start no workers from local files. This runs the search worker in a hidden frame
+// instead.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {

@@ -1,4 +1,4 @@
-//! The receiving side.
+//! The receiving side of a channel.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::items::ended;
 use crate::timeout::Timeout;
 
-/// Most messages of one peek.
+/// Maximum number of messages in one peek.
 const PEEK_MESSAGES_MAX: usize = 4096;
 
 /// Receives the messages of a [`Producer`](crate::Producer).
 ///
-/// [`peek`](Consumer::peek) borrows them where they are, and [`release`](Consumer::release) gives
-/// their room back: a message that is released cannot be used, since that does not compile.
+/// [`peek`](Consumer::peek) borrows them in place, and [`release`](Consumer::release) frees their
+/// memory. A use of a released message does not compile.
 ///
 /// ```compile_fail
 /// # fn f(consumer: &mut lapwing::Consumer) -> lapwing::Result<()> {
@@ -29,10 +29,10 @@ const PEEK_MESSAGES_MAX: usize = 4096;
 #[derive(Debug)]
 pub struct Consumer {
     channel: Channel,
-    peeked: Vec<sys::lapwing_message>, // memory that is used again
+    peeked: Vec<sys::lapwing_message>, // reused by every peek
 }
 
-// SAFETY: `peeked` points into the channel's memory, which any thread may read, one at a time.
+// SAFETY: `peeked` points into the channel's memory, which one thread at a time may read.
 unsafe impl Send for Consumer {}
 
 end!(Consumer);
@@ -44,24 +44,24 @@ impl sealed::Sealed for Consumer {
 }
 
 impl Consumer {
-    /// Borrows up to `max` messages, and 4,096 at most, from the first that is not released on.
-    /// Waits until there is a message. Messages that are not released are returned again.
+    /// Borrows up to `max` messages, at most 4,096, beginning with the first one that is not
+    /// released. Waits until there is a message. The next peek returns unreleased messages again.
     ///
-    /// Errors: timed-out, would-block, interrupted, and for good closed, peer-gone, corrupt.
+    /// Errors: timed-out, would-block, interrupted. Final errors: closed, peer-gone, corrupt.
     pub fn peek(&mut self, max: usize, timeout: impl Into<Timeout>) -> Result<Messages<'_>> {
         let (max, timeout) = (max.min(PEEK_MESSAGES_MAX), timeout.into());
         if self.peeked.len() < max {
             self.peeked.resize(max, Default::default());
         }
         let (messages, mut count) = (self.peeked.as_mut_ptr(), 0);
-        // SAFETY: there is memory for `max` messages.
+        // SAFETY: the buffer holds `max` messages.
         self.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_peek(channel, messages, max, timeout.ns(), &mut count, error)
         })?;
         Ok(Messages { consumer: self, count })
     }
 
-    /// Gives back the first `count` messages of the last peek. Error: misuse (there were fewer).
+    /// Releases the first `count` messages of the last peek. Error: misuse (there were fewer).
     pub fn release(&mut self, count: usize) -> Result<()> {
         // SAFETY: no message is borrowed any more.
         self.channel.handle.call(|library, channel, error| unsafe {
@@ -69,8 +69,8 @@ impl Consumer {
         })
     }
 
-    /// Copies the next message and releases it. `payload` is emptied first. Returns the message's
-    /// type.
+    /// Copies the next message into `payload`, which is cleared first, and releases the message.
+    /// Returns the message's type.
     pub fn receive(&mut self, payload: &mut Vec<u8>, timeout: impl Into<Timeout>) -> Result<u32> {
         let messages = self.peek(1, timeout)?;
         payload.clear();
@@ -80,8 +80,8 @@ impl Consumer {
         Ok(message_type)
     }
 
-    /// Copies of the messages, one by one. Each step waits for at most the timeout. It ends after a
-    /// clean close, and after an error that stays.
+    /// Iterates over copies of the messages. Each step waits for at most the timeout. The iterator
+    /// ends after a clean close or a final error.
     pub fn messages(&mut self, timeout: impl Into<Timeout>) -> IncomingMessages<'_> {
         IncomingMessages { consumer: self, timeout: timeout.into(), has_ended: false }
     }
@@ -94,12 +94,12 @@ pub struct Messages<'c> {
 }
 
 impl Messages<'_> {
-    /// Gives all of them back.
+    /// Releases all of them.
     pub fn release(self) -> Result<()> {
         self.consumer.release(self.count)
     }
 
-    /// Gives the first `count` back; the others come again.
+    /// Releases the first `count` messages. The next peek returns the others again.
     pub fn release_first(self, count: usize) -> Result<()> {
         self.consumer.release(count)
     }
@@ -121,19 +121,19 @@ impl fmt::Debug for Messages<'_> {
     }
 }
 
-/// A message that is borrowed.
+/// A borrowed message.
 #[repr(transparent)]
 pub struct Message(sys::lapwing_message);
 
 impl Message {
-    /// The sender's to choose.
+    /// The message's type, chosen by the sender.
     pub fn message_type(&self) -> u32 {
         self.0.type_
     }
 
-    /// In the producer's memory.
+    /// The payload, in the producer's memory.
     pub fn payload(&self) -> &[u8] {
-        // SAFETY: a Message is seen through Messages alone, until they are released.
+        // SAFETY: a Message is only visible through Messages, until they are released.
         unsafe { payload_of(&self.0) }
     }
 }
@@ -154,7 +154,7 @@ pub struct Incoming {
     pub payload: Vec<u8>,
 }
 
-/// An iterator of messages: [`Consumer::messages`].
+/// An iterator of messages, returned by [`Consumer::messages`].
 #[derive(Debug)]
 pub struct IncomingMessages<'c> {
     consumer: &'c mut Consumer,

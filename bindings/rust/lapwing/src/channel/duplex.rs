@@ -1,4 +1,4 @@
-//! Calls and one-way messages, in both directions.
+//! Calls and one-way messages in both directions.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{end, outgoing, payload_of, sealed, send, Channel};
 use crate::error::Result;
 use crate::timeout::Timeout;
 
-/// One side of calls: either side may call the other.
+/// One side of a duplex channel. Either side may call the other.
 #[derive(Debug)]
 pub struct Duplex {
     channel: Channel,
@@ -22,16 +22,16 @@ impl sealed::Sealed for Duplex {
     }
 }
 
-/// Names a call that is under way.
+/// Identifies a call that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call(u64);
 
 /// The answer of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A reply of that type, the server's to choose.
+    /// A reply. The server chooses its type.
     Reply { message_type: u32 },
-    /// An error of that number, the server's to choose; the payload is its text.
+    /// An error. The server chooses its number, and the payload is its text.
     Error { code: u32 },
 }
 
@@ -59,37 +59,37 @@ impl fmt::Debug for Reply<'_> {
 #[derive(Debug)]
 pub struct Finished<'d> {
     pub call: Call,
-    /// An error where it ended without an answer, timed-out for example.
+    /// An error if the call ended without an answer, for example timed-out.
     pub reply: Result<Reply<'d>>,
 }
 
 /// A call or a one-way message of the other side.
 ///
-/// Its payload stays until the next one is received; replies may be sent meanwhile.
+/// Its payload stays valid until the next request is received. Replies may be sent meanwhile.
 pub struct Request<'d> {
     duplex: &'d Duplex,
     given: sys::lapwing_request,
 }
 
 impl Request<'_> {
-    /// The call to answer; `None` for a one-way message, which has no answer. It can be
-    /// kept, and answered later with [`Duplex::reply`].
+    /// The call to answer; `None` for a one-way message, which has no answer. You can keep the call
+    /// and answer it later with [`Duplex::reply`].
     pub fn call(&self) -> Option<Call> {
         (self.given.call != 0).then_some(Call(self.given.call))
     }
 
-    /// The sender's to choose.
+    /// The message's type, chosen by the sender.
     pub fn message_type(&self) -> u32 {
         self.given.message.type_
     }
 
-    /// In the other side's memory.
+    /// The payload, in the other side's memory.
     pub fn payload(&self) -> &[u8] {
         // SAFETY: nothing receives while the request borrows the duplex.
         unsafe { payload_of(&self.given.message) }
     }
 
-    /// Answers it. Errors: misuse (it is not a call, or was answered); else as of
+    /// Answers the call. Errors: misuse (it is not a call, or was already answered), and those of
     /// [`Producer::send`](crate::Producer::send).
     pub fn reply(
         &self,
@@ -100,7 +100,7 @@ impl Request<'_> {
         self.duplex.answer(self.given.call, message_type, payload, None, timeout.into())
     }
 
-    /// Answers it with an error: a number of the server's own, and words.
+    /// Answers the call with an error: a number that the server chooses, and a text.
     pub fn reply_error(&self, code: u32, text: &str, timeout: impl Into<Timeout>) -> Result<()> {
         self.duplex.answer(self.given.call, 0, text.as_bytes(), Some(code), timeout.into())
     }
@@ -117,10 +117,10 @@ impl fmt::Debug for Request<'_> {
 }
 
 impl Duplex {
-    /// Calls the other end, and waits for its answer.
+    /// Calls the other side, and waits for its answer.
     ///
-    /// Errors: timed-out, interrupted, misuse (the request is above the maximum), limit (too many
-    /// calls are under way), and for good closed, peer-gone, corrupt.
+    /// Errors: timed-out, interrupted, misuse (the request exceeds the maximum size), limit (too
+    /// many calls are under way). Final errors: closed, peer-gone, corrupt.
     pub fn call(
         &mut self,
         message_type: u32,
@@ -131,7 +131,7 @@ impl Duplex {
         self.finish(call)
     }
 
-    /// Sends a request, whose reply must arrive within the timeout.
+    /// Sends a request. The reply must arrive within the timeout.
     pub fn start(
         &mut self,
         message_type: u32,
@@ -147,22 +147,22 @@ impl Duplex {
         Ok(Call(call))
     }
 
-    /// The end of that call, for which it waits until the call's own timeout. Error: misuse (it is
-    /// not under way); timed-out and others say how it ended without an answer.
+    /// Waits until that call ends, at most until the call's own timeout. Error: misuse (it is not
+    /// under way). Other errors, such as timed-out, mean that it ended without an answer.
     pub fn finish(&mut self, call: Call) -> Result<Reply<'_>> {
         self.finish_one(|library, channel, given, error| {
-            // SAFETY: `given` says its size.
+            // SAFETY: `given.struct_size` is set.
             unsafe { library.lapwing_channel_finish(channel, call.0, given, error) }
         })
         .reply
     }
 
-    /// The next call to end, or a late reply. Errors: timed-out, would-block, interrupted (none has
-    /// ended), misuse (none is under way).
+    /// Returns the next call that ends, or a late reply. Errors: timed-out, would-block,
+    /// interrupted (none has ended), misuse (none is under way).
     pub fn finish_any(&mut self, timeout: impl Into<Timeout>) -> Result<Finished<'_>> {
         let timeout = timeout.into();
         let finished = self.finish_one(|library, channel, given, error| {
-            // SAFETY: `given` says its size.
+            // SAFETY: `given.struct_size` is set.
             unsafe { library.lapwing_channel_finish_any(channel, timeout.ns(), given, error) }
         });
         match finished {
@@ -191,8 +191,8 @@ impl Duplex {
                 _ => Outcome::Error { code: given.code },
             },
             is_late: given.is_late != 0,
-            // SAFETY: it stays until the next start or finish, and the duplex is borrowed until
-            // then.
+            // SAFETY: the payload stays valid until the next start or finish, and the duplex is
+            // borrowed until then.
             payload: unsafe { payload_of(&given.message) },
         });
         Finished { call: Call(given.call), reply }
@@ -200,30 +200,30 @@ impl Duplex {
 
     /// Ends a call without a reply.
     pub fn cancel(&mut self, call: Call) -> Result<()> {
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_cancel(channel, call.0, error)
         })
     }
 
-    /// The next call or one-way message of the other side.
+    /// Returns the next call or one-way message of the other side.
     ///
-    /// Errors: timed-out, would-block, interrupted, and for good closed, peer-gone, corrupt.
+    /// Errors: timed-out, would-block, interrupted. Final errors: closed, peer-gone, corrupt.
     pub fn receive(&mut self, timeout: impl Into<Timeout>) -> Result<Request<'_>> {
         let timeout = timeout.into();
         let mut given = sys::lapwing_request {
             struct_size: size_of::<sys::lapwing_request>() as u32,
             ..Default::default()
         };
-        // SAFETY: `given` says its size.
+        // SAFETY: `given.struct_size` is set.
         self.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_next(channel, timeout.ns(), &mut given, error)
         })?;
         Ok(Request { duplex: self, given })
     }
 
-    /// Answers a call that [`receive`](Duplex::receive) gave, in any order. Errors as of
-    /// [`Request::reply`].
+    /// Answers a call that [`receive`](Duplex::receive) returned. Calls may be answered in any
+    /// order. Errors: those of [`Request::reply`].
     pub fn reply(
         &mut self,
         call: Call,
@@ -234,7 +234,7 @@ impl Duplex {
         self.answer(call.0, message_type, payload, None, timeout.into())
     }
 
-    /// Answers it with an error: a number of the server's own, and words.
+    /// Answers the call with an error: a number that the server chooses, and a text.
     pub fn reply_error(
         &mut self,
         call: Call,
@@ -266,7 +266,7 @@ impl Duplex {
         })
     }
 
-    /// Sends a one-way message, which has no answer. Errors as of
+    /// Sends a one-way message, which has no answer. Errors: those of
     /// [`Producer::send`](crate::Producer::send).
     pub fn send(
         &mut self,
@@ -277,8 +277,8 @@ impl Duplex {
         send(&self.channel, &[(message_type, payload)], timeout.into())
     }
 
-    /// One-way messages in order. Where it fails, [`Error::progress`](crate::Error::progress) of
-    /// them are sent.
+    /// Sends one-way messages in order. On failure, [`Error::progress`](crate::Error::progress)
+    /// returns the number of messages that were sent.
     pub fn send_all(
         &mut self,
         messages: &[(u32, &[u8])],

@@ -17,15 +17,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on a path, for peers of this user and root, or of [`ChannelOptions::peer_uid`], the
-    /// one option that counts here.
+    /// Listens on a path for peers of this user and root, or of [`ChannelOptions::peer_uid`]. It
+    /// uses no other option.
     ///
-    /// Errors: in-use (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
+    /// Errors: in-use (a process listens there), not-a-lapwing-file, not-permitted, not-found,
     /// path-too-long, system.
     pub fn open(path: impl AsRef<Path>, options: &ChannelOptions) -> Result<Listener> {
         let path = Text::of_path(path.as_ref(), "path")?;
         options.with_c(|given| {
-            // SAFETY: the call copies path and options.
+            // SAFETY: the call copies the path and the options.
             let handle = Handle::open(|library, place, error| unsafe {
                 library.lapwing_listener_open(path.as_ptr(), given, place, error)
             })?;
@@ -33,7 +33,7 @@ impl Listener {
         })
     }
 
-    /// Takes the place of the one that listens there now, as soon as that one calls accept or tend.
+    /// Replaces the process that listens there now, as soon as that process calls accept or tend.
     ///
     /// Errors: no-bus, peer-gone, timed-out, refused, not-permitted, protocol.
     pub fn take_over(
@@ -44,7 +44,7 @@ impl Listener {
         let path = Text::of_path(path.as_ref(), "path")?;
         let timeout = timeout.into();
         options.with_c(|given| {
-            // SAFETY: the call copies path and options.
+            // SAFETY: the call copies the path and the options.
             let handle = Handle::open(|library, place, error| unsafe {
                 let (path, timeout_ns) = (path.as_ptr(), timeout.ns());
                 library.lapwing_listener_take_over(path, given, timeout_ns, place, error)
@@ -81,28 +81,28 @@ impl Listener {
         })
     }
 
-    /// For while a peer is served: drops clients that stay silent, lets a successor take over.
-    /// Never waits. Error: closed (handed over).
+    /// Drops clients that stay silent, and lets a successor take over. Call it while a peer is
+    /// served. Never waits. Error: closed (handed over).
     pub fn tend(&mut self) -> Result<()> {
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.handle.call(|library, listener, error| unsafe {
             library.lapwing_listener_tend(listener, error)
         })
     }
 
-    /// Readable when the call that was made last, accept or tend, has something to do. Error:
-    /// closed (handed over).
+    /// For an event loop. The descriptor is readable when the last call, accept or tend, has
+    /// something to do. Error: closed (handed over).
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {
         let mut fd = -1;
-        // SAFETY: `fd` is a place for it.
+        // SAFETY: `fd` is valid for writes.
         self.handle.call(|library, listener, error| unsafe {
             library.lapwing_listener_fd(listener, &mut fd, error)
         })?;
-        // SAFETY: it is open for as long as the listener is.
+        // SAFETY: the descriptor is open for as long as the listener is.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
-    /// Ends a wait of this listener from another thread.
+    /// Returns an interrupter, with which another thread ends a wait of this listener.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }

@@ -3,13 +3,13 @@
 //! | this side | the other | |
 //! | --- | --- | --- |
 //! | [`Producer`] | [`Consumer`] | messages in one direction |
-//! | [`Duplex`] | [`Duplex`] | calls and one-way messages in both |
+//! | [`Duplex`] | [`Duplex`] | calls and one-way messages in both directions |
 //!
-//! One process listens ([`Listener`]), the other connects; either may have either role.
+//! One process listens ([`Listener`]), and the other connects. Each may have any role.
 //!
-//! Payloads that are borrowed lie in the memory of the other side, which is this user's process or
-//! root's, unless another user was named. A side that keeps to the protocol does not write to a
-//! message before it is released. If you cannot rely on that, copy a payload, and check the copy.
+//! Borrowed payloads are in the memory of the other side. That is a process of this user or root,
+//! unless you named another user. A side that follows the protocol does not write to a message
+//! before it is released. If you cannot rely on that, copy a payload before you validate it.
 
 mod consumer;
 mod duplex;
@@ -52,17 +52,17 @@ pub struct ChannelInfo {
     pub role: ChannelRole,
     /// The same on both sides.
     pub connection_id: Id,
-    /// Largest message: that a consumer can receive, or that another end can send.
+    /// Largest message: for a consumer, of those that arrive; otherwise, of those that are sent.
     pub message_bytes_max: u64,
     pub sent: u64,
-    /// And released.
+    /// Messages that were received and released.
     pub received: u64,
     /// Sent messages that the other side reports as released.
     pub released: u64,
     pub full_waits: u64,
     pub empty_waits: u64,
     pub sleeps: u64,
-    /// Wake-ups of the other side: one system call each.
+    /// Wake-ups of the other side; each is a system call.
     pub wakes: u64,
     pub late_replies: u64,
 }
@@ -82,7 +82,7 @@ impl Channel {
     ) -> Result<Channel> {
         let path = Text::of_path(path, "path")?;
         options.with_c(|given| {
-            // SAFETY: the call copies path and options.
+            // SAFETY: the call copies the path and the options.
             let handle = Handle::open(|library, place, error| unsafe {
                 let (path, timeout_ns) = (path.as_ptr(), timeout.ns());
                 library.lapwing_channel_connect(
@@ -98,12 +98,12 @@ impl Channel {
         })
     }
 
-    /// For an event loop. True: nothing has arrived, or a producer has no room for `bytes`.
-    /// [`fd`](Channel::fd) becomes readable when that may have changed. The request is valid until
-    /// the next call with this channel. False: try at once.
+    /// For an event loop. True: nothing has arrived, or for a producer, there is no room for
+    /// `bytes`. [`fd`](Channel::fd) becomes readable when that may have changed. False: try at
+    /// once. The result is valid until the next call with this channel.
     pub fn arm(&mut self, bytes: usize) -> Result<bool> {
         let mut armed = 0;
-        // SAFETY: `armed` is a place for it.
+        // SAFETY: `armed` is valid for writes.
         self.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_arm(channel, bytes, &mut armed, error)
         })?;
@@ -113,11 +113,11 @@ impl Channel {
     /// For an event loop: see [`arm`](Channel::arm). Error: closed.
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {
         let mut fd = -1;
-        // SAFETY: `fd` is a place for it.
+        // SAFETY: `fd` is valid for writes.
         self.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_fd(channel, &mut fd, error)
         })?;
-        // SAFETY: it is open for as long as the channel is.
+        // SAFETY: the descriptor is open for as long as the channel is.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
@@ -126,7 +126,7 @@ impl Channel {
             struct_size: size_of::<sys::lapwing_channel_info>() as u32,
             ..Default::default()
         };
-        // SAFETY: `info` says its size.
+        // SAFETY: `info.struct_size` is set.
         self.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_inspect(channel, &mut info, error)
         })?;
@@ -145,15 +145,14 @@ impl Channel {
         })
     }
 
-    /// Ends a wait of this side from another thread.
+    /// Returns an interrupter, with which another thread ends a wait of this side.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }
 
-    /// Ends the channel: the other side learns it at once. It may be called again; dropping does
-    /// the same.
+    /// Ends the channel and notifies the other side at once. Idempotent. Dropping does the same.
     pub fn close(&mut self) -> Result<()> {
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_close(channel, error)
         })
@@ -171,7 +170,7 @@ pub trait ChannelEnd: sealed::Sealed + Sized {
     const ROLE: ChannelRole;
 }
 
-/// Makes a struct around a `Channel` an end.
+/// Makes a struct with a field `channel` an end.
 macro_rules! end {
     ($type:ident) => {
         impl crate::channel::ChannelEnd for $type {
@@ -179,7 +178,7 @@ macro_rules! end {
         }
 
         impl $type {
-            /// Connects to the process that listens at the path.
+            /// Connects to the process that listens on the path.
             ///
             /// Errors: no-bus (nothing is at the path), peer-gone (no process listens), timed-out,
             /// refused, not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit,
@@ -212,7 +211,7 @@ macro_rules! end {
 }
 use end;
 
-/// A message for the library, whose payload it copies.
+/// Converts a message for the library, which copies the payload.
 fn outgoing(message_type: u32, payload: &[u8]) -> sys::lapwing_message {
     sys::lapwing_message {
         payload: payload.as_ptr().cast(),
@@ -222,21 +221,21 @@ fn outgoing(message_type: u32, payload: &[u8]) -> sys::lapwing_message {
     }
 }
 
-/// The payload of a message that the library gave.
+/// Returns the payload of a message from the library.
 ///
 /// # Safety
-/// The message is borrowed for as long as the reference lives.
+/// The message must stay borrowed for as long as the reference lives.
 unsafe fn payload_of<'a>(message: &sys::lapwing_message) -> &'a [u8] {
     match message.payload.is_null() {
         true => &[],
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         false => unsafe { std::slice::from_raw_parts(message.payload.cast::<u8>(), message.bytes) },
     }
 }
 
-/// Sends messages in order, of which `progress` of the error are sent where it fails.
+/// Sends messages in order. On failure, the error's `progress` is the number that were sent.
 fn send(channel: &Channel, messages: &[(u32, &[u8])], timeout: Timeout) -> Result<()> {
-    // One message, the usual case, needs no memory.
+    // One message, the usual case, needs no allocation.
     let send = |messages: &[sys::lapwing_message]| {
         let mut sent = 0;
         // SAFETY: the payloads live until the call has copied them.

@@ -12,7 +12,7 @@ use crate::timeout::limit_ns_of;
 
 options! {
     /// Options of an end of a channel. Everything has a default. A consumer ignores sizes: the
-    /// producer's count.
+    /// producer's sizes apply.
     ///
     /// ```
     /// use lapwing::ChannelOptions;
@@ -29,25 +29,26 @@ options! {
         capacity(u64): u64 = 1 << 20;
         /// Default: 64 KiB.
         message_bytes_max(u32): u32 = 64 << 10;
-        /// Calls and one-way messages that may be unanswered. Default: 64.
+        /// Accepted calls that are unanswered, and one-way messages that are not taken. Default:
+        /// 64.
         call_window(u32): u32 = 64;
         /// Default: [`Wait::Backoff`].
         wait(Wait): Wait = Wait::default();
-        /// Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
+        /// Aligns payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8.
         /// Default: false.
         aligned(bool): bool = false;
         /// The memory is backed by huge pages, or opening fails. Default: false.
         huge_pages(bool): bool = false;
-        /// This end's memory is on that node, or opening fails. Default: any node.
+        /// This end's memory is on that NUMA node, or opening fails. Default: any node.
         numa_node(u32): Option<u32> = None;
-        /// Serves that user only, or connects to that user only. Default: this user and root.
+        /// Only that user is served, or connected to. Default: this user and root.
         peer_uid(u32): Option<u32> = None;
-        /// A fence for each message instead of a system call. Default: false.
+        /// Uses a fence for each message instead of a system call. Default: false.
         no_membarrier(bool): bool = false;
-        /// Replies after their call's end are delivered, marked late. Default: false.
+        /// Delivers replies after their call's end, marked late. Default: false.
         late_replies(bool): bool = false;
-        /// How long connect retries until a process listens. `None`: until the timeout. Default:
-        /// zero, which does not try again.
+        /// How long connect retries while no process listens. `None`: until the timeout. Default:
+        /// zero, no retry.
         retry(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::ZERO);
     }
 }

@@ -1,4 +1,4 @@
-//! The sending side.
+//! The sending side of a channel.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr;
@@ -23,10 +23,10 @@ impl sealed::Sealed for Producer {
 }
 
 impl Producer {
-    /// Copies a message into the channel. Its type is the sender's to choose.
+    /// Copies a message into the channel. The sender chooses its type.
     ///
-    /// Errors: timed-out, would-block, interrupted, misuse (it is above the maximum), and for good
-    /// closed, peer-gone, corrupt.
+    /// Errors: timed-out, would-block, interrupted, misuse (it exceeds the maximum size). Final
+    /// errors: closed, peer-gone, corrupt.
     pub fn send(
         &mut self,
         message_type: u32,
@@ -36,8 +36,8 @@ impl Producer {
         send(&self.channel, &[(message_type, payload)], timeout.into())
     }
 
-    /// Messages, type and payload each, in order. Where it fails,
-    /// [`Error::progress`](crate::Error::progress) of them are sent.
+    /// Sends messages, each a type and a payload, in order. On failure,
+    /// [`Error::progress`](crate::Error::progress) returns the number of messages that were sent.
     pub fn send_all(
         &mut self,
         messages: &[(u32, &[u8])],
@@ -46,16 +46,16 @@ impl Producer {
         send(&self.channel, messages, timeout.into())
     }
 
-    /// Room for a message of up to `bytes` in the channel's memory, to be written there and
-    /// committed: without a copy. Dropping the claim gives it up.
+    /// Returns room for a message of up to `bytes` in the channel's memory. Write the message there
+    /// and commit it, without a copy. Dropping the claim abandons it.
     pub fn claim(&mut self, bytes: usize, timeout: impl Into<Timeout>) -> Result<Claim<'_>> {
         let timeout = timeout.into();
         let mut payload = ptr::null_mut();
-        // SAFETY: `payload` is a place for it.
+        // SAFETY: `payload` is valid for writes.
         self.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_claim(channel, bytes, timeout.ns(), &mut payload, error)
         })?;
-        // SAFETY: it is ours until commit or abort, and shared memory is always initialised.
+        // SAFETY: the claim owns it until commit or abort, and shared memory is always initialised.
         let payload = match payload.is_null() {
             true => &mut [],
             false => unsafe { slice::from_raw_parts_mut(payload.cast::<u8>(), bytes) },
@@ -66,14 +66,14 @@ impl Producer {
     /// Waits until the consumer has released everything.
     pub fn drain(&mut self, timeout: impl Into<Timeout>) -> Result<()> {
         let timeout = timeout.into();
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_drain(channel, timeout.ns(), error)
         })
     }
 }
 
-/// A message that is being written: bytes of the channel, with what was there before.
+/// A message that is being written, in the channel's memory. It initially contains old bytes.
 #[must_use = "a claim that is dropped sends nothing"]
 #[derive(Debug)]
 pub struct Claim<'p> {
@@ -82,23 +82,23 @@ pub struct Claim<'p> {
 }
 
 impl Claim<'_> {
-    /// Sends all of it.
+    /// Sends the whole claim.
     pub fn commit(self, message_type: u32) -> Result<()> {
         let bytes = self.payload.len();
         self.commit_first(bytes, message_type)
     }
 
-    /// Sends the first `bytes` of it. Error: misuse (it is smaller).
+    /// Sends the first `bytes` of the claim. Error: misuse (the claim is smaller).
     pub fn commit_first(self, bytes: usize, message_type: u32) -> Result<()> {
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.producer.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_commit(channel, bytes, message_type, error)
         })?;
-        std::mem::forget(self); // there is no claim to abort
+        std::mem::forget(self); // the claim is sent: do not abort it
         Ok(())
     }
 
-    /// Gives it up. Dropping does the same.
+    /// Abandons the claim. Dropping does the same.
     pub fn abort(self) -> Result<()> {
         let aborted = self.give_up();
         std::mem::forget(self);
@@ -106,7 +106,7 @@ impl Claim<'_> {
     }
 
     fn give_up(&self) -> Result<()> {
-        // SAFETY: no memory is given.
+        // SAFETY: the call accesses no buffer of the caller.
         self.producer.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_abort(channel, error)
         })
@@ -115,7 +115,7 @@ impl Claim<'_> {
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        // It fails where the channel has ended, which the next call says.
+        // This fails if the channel has ended. The next call reports that.
         let _ = self.give_up();
     }
 }

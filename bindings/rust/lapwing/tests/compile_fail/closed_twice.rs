@@ -1,5 +1,5 @@
 // error[E0382]: use of moved value: `publisher`
-// Dropping closes, once.
+// A publisher cannot be closed twice by dropping it.
 fn close_twice(publisher: lapwing::Publisher) {
     drop(publisher);
     drop(publisher);

@@ -1,5 +1,5 @@
 // error[E0499]: cannot borrow `*consumer` as mutable more than once
-// A message is not used after its room was given back.
+// A message cannot be used after it was released.
 fn use_after_release(consumer: &mut lapwing::Consumer) -> lapwing::Result<()> {
     let messages = consumer.peek(16, lapwing::FOREVER)?;
     consumer.release(1)?;

@@ -1,5 +1,5 @@
 // error[E0499]: cannot borrow `subscriber` as mutable more than once
-// While a thread waits in a read, no other thread reads.
+// While one thread waits in a read, no other thread can read.
 use lapwing::{Batch, Subscriber, FOREVER, NOW};
 
 fn read_in_two_threads(mut subscriber: Subscriber) {

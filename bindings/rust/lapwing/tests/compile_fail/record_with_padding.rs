@@ -1,5 +1,5 @@
 // error[E0277]: padding
-// A struct with padding would carry what was in memory to every reader.
+// A struct with padding would publish uninitialised memory.
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -1,5 +1,5 @@
 // error[E0594]: cannot assign to
-// Nor is a row of a view.
+// A row of a view cannot be written to.
 fn write(view: &lapwing::View) {
     if let Some(row) = view.get(0) {
         row[0] = 7;

@@ -1,5 +1,5 @@
 // error[E0277]: cannot be shared between threads safely
-// One thread at a time uses a handle.
+// Only one thread at a time may use a handle.
 fn is_sync<T: Sync>() {}
 
 fn main() {

@@ -1,5 +1,5 @@
 // error[E0277]: the trait bound `Quote: Row` is not satisfied
-// Nothing says which fields it has.
+// The struct has no description of its fields.
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -1,5 +1,5 @@
 // error[E0382]: borrow of moved value: `subscriber`
-// What was closed is not called.
+// A dropped subscriber cannot be used.
 fn use_after_drop(subscriber: lapwing::Subscriber) -> lapwing::Result<()> {
     drop(subscriber);
     subscriber.info()?;

@@ -4,12 +4,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * How old records were when they were delivered, in ns from their publishing, of those that
+ * Times from the publishing of records to their delivery, in ns, for the records that
  * {@link SubscriberOptions#measureEvery} chose. Percentiles are at most a quarter too high.
  *
  * @param count records with an age
- * @param negative records whose time of publishing is in the future, which have no age
- * @param unstamped records without a time of publishing, which have no age
+ * @param negative records without an age, because their time of publishing is in the future
+ * @param unstamped records without an age, because they have no time of publishing
  */
 public record Ages(long count, long negative, long unstamped, long p50Ns, long p90Ns, long p99Ns,
     long p999Ns, long maxNs) {

@@ -7,11 +7,11 @@ import java.lang.ref.Reference;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Memory that a subscriber or a history reads into, again and again: nothing is allocated for a
- * record or a batch, and an object for an event. It grows to `rowsMax` rows of the size that comes.
+ * Memory that the reads of a subscriber or a history reuse. Reading records or a batch allocates
+ * nothing, and reading an event allocates one object. The memory grows to fit `rowsMax` rows.
  */
 public final class Batch {
-  private static final long ALIGNMENT = 64; // of a cache line
+  private static final long ALIGNMENT = 64; // a cache line
 
   private final int rowsMax;
   private final boolean mayGrow;
@@ -25,7 +25,7 @@ public final class Batch {
   private MemorySegment sequences; // null: no column
   private MemorySegment conflated;
 
-  /** For up to that many rows of whatever size comes. */
+  /** Creates a batch for up to that many rows of any size. */
   public Batch(int rowsMax) {
     this(rowsMax, 0, true);
   }
@@ -42,19 +42,19 @@ public final class Batch {
   }
 
   /**
-   * Memory that does not grow. Where not one row fits, a read throws {@link ErrorCode#TOO_SMALL}, and
-   * {@link #rowBytes()} is what a row takes.
+   * Creates a batch whose memory does not grow. If not even one row fits, a read throws
+   * {@link ErrorCode#TOO_SMALL}, and {@link #rowBytes()} returns the size of a row.
    */
   public static Batch ofBytes(int rowsMax, long bytes) {
     return new Batch(rowsMax, bytes, false);
   }
 
-  /** The most rows that one read gives. */
+  /** The maximum number of rows of one read. */
   public int rowsMax() {
     return rowsMax;
   }
 
-  /** Size of the rows that were read, or were too large. */
+  /** Size of the rows that were read, or that were too large. */
   public int rowBytes() {
     return struct.get(ValueLayout.JAVA_INT, C.batch.row_bytes);
   }
@@ -66,7 +66,7 @@ public final class Batch {
     struct.set(ValueLayout.JAVA_LONG, C.batch.rows_bytes, bytes);
   }
 
-  /** Before a call of C, which uses memory that a second one might replace. An end() follows. */
+  /** Begins a C call, whose memory a second call might replace. Call end() afterwards. */
   void begin() {
     if (!isInUse.compareAndSet(false, true)) {
       throw new LapwingException(ErrorCode.MISUSE,
@@ -76,17 +76,19 @@ public final class Batch {
 
   void end() {
     isInUse.set(false);
-    Reference.reachabilityFence(this); // the memory of its rows, of which C knows only the address
+    Reference.reachabilityFence(this); // keeps the memory of the rows alive: C only has its address
   }
 
-  /** For {@code C}: what was read last. */
+  /** For {@code C}: the result of the last read. */
   MemorySegment memory() {
     return struct;
   }
 
-  /** For {@code C}: what it reads into. Columns are needed where rows do not follow one another. */
+  /**
+   * For {@code C}: the memory for a read. Columns are needed if the sequences are not consecutive.
+   */
   MemorySegment memoryToRead(boolean needsColumns) {
-    grow(); // to the rows of the last read, which keep the memory that they are in
+    grow(); // to the row size of the last read; its rows keep their old memory
     if (needsColumns && sequences == null) {
       sequences = Arena.ofAuto().allocate(rowsMax * 8L, ALIGNMENT);
       conflated = Arena.ofAuto().allocate(rowsMax * 8L, ALIGNMENT);
@@ -96,7 +98,7 @@ public final class Batch {
     return struct;
   }
 
-  /** After too-small: true where it is worth another attempt. */
+  /** Grows the memory after too-small. Returns true if another attempt is worthwhile. */
   boolean grow() {
     long wanted = (long) rowsMax * rowBytes();
     if (!mayGrow || wanted <= struct.get(ValueLayout.JAVA_LONG, C.batch.rows_bytes)) {
@@ -106,7 +108,7 @@ public final class Batch {
     return true;
   }
 
-  /** The item of the last read; null: none. */
+  /** Returns the item of the last read; null: none. */
   Item item() {
     switch (struct.get(ValueLayout.JAVA_INT, C.batch.kind)) {
       case C.BATCH_RECORDS:

@@ -4,16 +4,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * The top of a book, and how it is.
+ * The top of a book, and its state.
  *
- * @param isSettled false: within an event of the venue
- * @param isStale its orders may differ from the venue's
- * @param hasTops the feed gives the best price of each side, and no orders
- * @param bid the best; its price is {@link Lapwing#NO_PRICE} where there is none
- * @param ask likewise
+ * @param isSettled false inside an event of the venue
+ * @param isStale true if its orders may differ from the venue's
+ * @param hasTops true if the feed contains the best price of each side, and no orders
+ * @param bid the best bid; its price is {@link Lapwing#NO_PRICE} if there is none
+ * @param ask the best ask; its price is {@link Lapwing#NO_PRICE} if there is none
  * @param sequence of its last record; 0: none since a state was loaded
- * @param tsEvent likewise; {@link Lapwing#NO_TIME}: none
- * @param tsRecv likewise
+ * @param tsEvent of the same record; {@link Lapwing#NO_TIME}: none
+ * @param tsRecv of the same record; {@link Lapwing#NO_TIME}: none
  * @param lostThrough the last sequence of the bus that was lost; 0: none
  */
 public record Book(boolean isSettled, boolean isStale, boolean hasTops, Level bid, Level ask,

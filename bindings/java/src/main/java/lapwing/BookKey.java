@@ -1,8 +1,8 @@
 package lapwing;
 
-/** Which book: of an instrument, as a publisher of the feed has it. Both are unsigned. */
+/** Identifies a book: an instrument of one of the feed's publishers. Both numbers are unsigned. */
 public record BookKey(int publisherId, int instrumentId) {
-  /** "1:4242". */
+  /** Returns a text such as "1:4242". */
   @Override
   public String toString() {
     return publisherId + ":" + Integer.toUnsignedString(instrumentId);

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The order books of a bus of dbn.mbo, from everything that one subscriber reads.
+ * Maintains the order books of a bus of dbn.mbo, from everything that one subscriber reads.
  *
  * <pre>{@code
  * for (Item item : subscriber.items(batch)) {
@@ -22,9 +22,9 @@ public final class Books extends Handle {
   /**
    * Totals of all books.
    *
-   * @param isSettled no book is within an event of the venue, and no state is being loaded
-   * @param isLoading a state is: the books are half of it
-   * @param sequence of the last record that is in them
+   * @param isSettled no book is inside an event of the venue, and no state is being loaded
+   * @param isLoading a state is being loaded: the books contain a part of it
+   * @param sequence of the newest record in the books
    * @param digest equal for equal books
    */
   public record Info(boolean isSettled, boolean isLoading, long sequence, long books, long orders,
@@ -37,7 +37,7 @@ public final class Books extends Handle {
     super("set of books", pointer, null, C::books_destroy);
   }
 
-  /** Empty. */
+  /** Creates empty books. */
   public static Books create() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
@@ -48,9 +48,9 @@ public final class Books extends Handle {
   }
 
   /**
-   * Takes the last read of the batch, rows or event. Pass every batch of one subscriber, in order.
-   * MISUSE: it does not follow the last one; RECORD_SIZE: its rows are neither dbn.mbo nor of the fold
-   * `orders`; INVALID_ARGUMENT: rows that replace others. Nothing is changed after an error.
+   * Takes the result of the batch's last read. Pass every batch of one subscriber, in order. An
+   * error changes nothing. MISUSE: the batch does not follow the last one. RECORD_SIZE: its rows
+   * are not of dbn.mbo or of the fold `orders`. INVALID_ARGUMENT: rows that replace others.
    */
   public void take(Batch batch) {
     batch.begin();
@@ -70,7 +70,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** The digest costs a sort of all orders. */
+  /** Returns totals of all books. Sorts all orders to compute the digest. */
   public Info inspect() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment info = Text.struct(arena, C.books_info.SIZE);
@@ -89,7 +89,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** Keys of all books, by publisher, then by instrument. */
+  /** Returns the keys of all books, by publisher, then by instrument. */
   public List<BookKey> keys() {
     MemorySegment books = enter();
     try {
@@ -103,7 +103,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** The book of an instrument; empty: it was not seen. */
+  /** Returns the book of an instrument; empty: the instrument was not seen. */
   public Optional<Book> find(BookKey which) {
     MemorySegment books = enter();
     try {
@@ -118,7 +118,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** Levels of a side, from the index `from` on, of which 0 is the best: at most `max`. */
+  /** Returns at most `max` levels of a side, from the index `from` on. Level 0 is the best. */
   public List<Level> levels(BookKey which, Side side, long from, int max) {
     Options.size("from", from);
     Options.size("max", max);
@@ -135,7 +135,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** The orders of a level, the first in the queue first. */
+  /** Returns the orders of a level in queue order. */
   public List<Order> orders(BookKey which, Side side, long level) {
     Options.size("level", level);
     MemorySegment books = enter();
@@ -147,7 +147,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** The key where C takes it from: behind enter(). */
+  /** Returns the key in memory for C. Call it only between enter() and exit(). */
   private MemorySegment in(BookKey which) {
     key.set(ValueLayout.JAVA_INT, C.book_key.instrument_id, which.instrumentId());
     key.set(ValueLayout.JAVA_SHORT, C.book_key.publisher_id, (short) which.publisherId());

@@ -8,18 +8,19 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Messages to and from one other process, in order, never overwritten. Either side may listen
- * ({@link Listener}), and either may connect.
+ * One side of a channel: messages to and from one other process, in order and never overwritten.
+ * Either side may listen ({@link Listener}), and the other connects.
  *
- * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time. Memory that is
- * borrowed (a claim, a message that was peeked at) is of the thread that borrowed it.
+ * <p>Threads: any thread, but only one at a time. {@link #interrupt()} and {@link #close()} may be
+ * called at any time. Borrowed memory (a claim, or messages from a peek) belongs to the thread that
+ * borrowed it.
  */
 public abstract sealed class Channel extends Handle permits Producer, Consumer, Duplex {
-  /** The memory that this side lends to the program. */
+  /** The memory that the program has borrowed from this side. */
   final Lease lease = new Lease(this);
 
-  private long messagesSent; // by the send under way
-  private MemorySegment staging = MemorySegment.NULL; // of payloads, which may end during a call
+  private long messagesSent; // of the send under way
+  private MemorySegment staging = MemorySegment.NULL; // copy of a payload, for one call
 
   Channel(String what, MemorySegment pointer) {
     super(what, pointer, C::channel_interrupt, C::channel_destroy);
@@ -44,7 +45,10 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     }
   }
 
-  /** For an event loop in native code: the descriptor to poll after {@code arm}. CLOSED: it was closed. */
+  /**
+   * For an event loop in native code: the descriptor to poll after {@code arm}. CLOSED: the channel
+   * was closed.
+   */
   public int fd() {
     MemorySegment channel = enter();
     try {
@@ -71,8 +75,8 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
   }
 
   /**
-   * Ends the channel, and notifies the other side at once. Borrowed memory stays valid until it is
-   * given back. Idempotent.
+   * Ends the channel and notifies the other side at once. Borrowed memory stays valid until it is
+   * released. Idempotent.
    */
   public void end() {
     MemorySegment channel = enter();
@@ -83,7 +87,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     }
   }
 
-  /** Ends the channel, and gives everything back. */
+  /** Ends the channel and frees everything. */
   @Override
   public void close() {
     lease.endIfMine();
@@ -92,9 +96,9 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
 
   // ---- messages for C ---------------------------------------------------------------------------
 
-  /** Copies messages into the channel, and returns how many: all of them. */
+  /** Copies messages into the channel and returns their number. */
   final long sendAll(List<Message> messages, Duration timeout) {
-    int count = messages.size(); // also where another thread adds to the list
+    int count = messages.size(); // fixed here, even if another thread adds to the list
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment array = arena.allocate(count * C.message.SIZE, 8);
       for (int i = 0; i < count; i++) {
@@ -141,7 +145,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     return messagesSent;
   }
 
-  /** A slice of it, after which some may be sent. */
+  /** Sends one slice. Some of the messages may be sent after it. */
   private int sendFrom(MemorySegment channel, MemorySegment array, long count, long timeoutNs) {
     MemorySegment sent = out.asSlice(C.message.SIZE);
     sent.set(ValueLayout.JAVA_LONG, 0, 0L);
@@ -157,7 +161,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     message.set(ValueLayout.JAVA_INT, C.message.type, type);
   }
 
-  /** The payload in memory that stays: behind enter(), until the next one. */
+  /** Copies the payload into memory that stays valid until the next call. Call it after enter(). */
   final MemorySegment staged(MemorySegment payload) {
     if (staging.byteSize() < payload.byteSize()) {
       staging = Arena.ofAuto().allocate(payload.byteSize(), 8);
@@ -166,7 +170,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     return staging.asSlice(0, payload.byteSize());
   }
 
-  /** A copy of a payload that the library keeps for a while only. */
+  /** Copies a payload that the library keeps only for a limited time. */
   static MemorySegment copied(MemorySegment message) {
     byte[] bytes = message.get(ValueLayout.ADDRESS, C.message.payload)
         .reinterpret(message.get(ValueLayout.JAVA_LONG, C.message.bytes))

@@ -8,10 +8,10 @@ import java.util.UUID;
  * The counters of a channel.
  *
  * @param connectionId the same on both sides
- * @param messageBytesMax of a consumer what can come, else what can be sent
- * @param received and released
- * @param released of those sent, by the other side, as it says
- * @param wakes of the other side: a system call each
+ * @param messageBytesMax largest message that a consumer can receive, or that another end can send
+ * @param received messages that were received and released
+ * @param released sent messages that the other side reports as released
+ * @param wakes wake-ups of the other side; each is a system call
  */
 public record ChannelInfo(Role role, UUID connectionId, long messageBytesMax, long sent,
     long received, long released, long fullWaits, long emptyWaits, long sleeps, long wakes,

@@ -5,9 +5,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 
-/** How this side of a channel sends; a consumer ignores sizes. Immutable: use it for any number of channels. */
+/**
+ * Options for the messages that this side sends; a consumer ignores sizes. Immutable and reusable.
+ */
 public final class ChannelOptions {
-  /** Every option has its default. */
+  /** All options have their defaults. */
   public static final ChannelOptions DEFAULTS = builder().build();
 
   private final int flags;
@@ -32,7 +34,7 @@ public final class ChannelOptions {
     retry = given.retry;
   }
 
-  /** Begins with the defaults. */
+  /** Returns a builder with the defaults. */
   public static Builder builder() {
     return new Builder();
   }
@@ -57,46 +59,46 @@ public final class ChannelOptions {
       return this;
     }
 
-    /** Bytes, a power of two; 1 MiB by default. */
+    /** Capacity in bytes, a power of two; 1 MiB by default. */
     public Builder capacity(long bytes) {
       this.capacity = Options.size("capacity", bytes);
       return this;
     }
 
-    /** 64 KiB by default. */
+    /** Maximum size of a message; 64 KiB by default. */
     public Builder messageBytesMax(int bytes) {
       this.messageBytesMax = Options.size("messageBytesMax", bytes);
       return this;
     }
 
-    /** Calls, and one-way messages, taken unanswered; 64 by default. */
+    /** Accepted unanswered calls, and untaken one-way messages; 64 by default. */
     public Builder callWindow(int calls) {
       this.callWindow = Options.size("callWindow", calls);
       return this;
     }
 
-    /** How it waits; backoff is the default. */
+    /** How calls wait; backoff by default. */
     public Builder waitMode(WaitMode wait) {
       this.wait = wait;
       return this;
     }
 
-    /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
+    /** Aligns payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8. */
     public Builder aligned(boolean aligned) {
       return flag(C.CHANNEL_ALIGNED, aligned);
     }
 
-    /** Huge pages, or it fails. */
+    /** Backs the memory by huge pages, or fails. */
     public Builder hugePages(boolean hugePages) {
       return flag(C.CHANNEL_HUGE_PAGES, hugePages);
     }
 
-    /** A fence for each message instead of a system call. */
+    /** Uses a fence for each message instead of a system call. */
     public Builder noMembarrier(boolean noMembarrier) {
       return flag(C.CHANNEL_NO_MEMBARRIER, noMembarrier);
     }
 
-    /** Replies after their call's end are delivered, marked late. */
+    /** Delivers replies after their call's end, marked late. */
     public Builder lateReplies(boolean lateReplies) {
       return flag(C.CHANNEL_LATE_REPLIES, lateReplies);
     }
@@ -113,7 +115,7 @@ public final class ChannelOptions {
       return flag(C.CHANNEL_PEER_UID, true);
     }
 
-    /** How long connect retries until a process listens; zero by default. */
+    /** How long connect retries while no process listens; zero by default. */
     public Builder retry(Duration retry) {
       this.retry = Options.span("retry", retry);
       return this;
@@ -124,7 +126,7 @@ public final class ChannelOptions {
       return this;
     }
 
-    /** The options as they are set now. */
+    /** Returns the options as they are currently set. */
     public ChannelOptions build() {
       return new ChannelOptions(this);
     }

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * Takes the messages of a {@link Producer}. In place:
+ * Receives the messages of a {@link Producer}. In place:
  *
  * <pre>{@code
  * Messages messages = consumer.peek(64, timeout);  // empty: none came in that time
@@ -23,14 +23,14 @@ public final class Consumer extends Channel {
     super("consumer", pointer);
   }
 
-  /** To the one that listens there. */
+  /** Connects to the process that listens on the path. */
   public static Consumer connect(Path path, ChannelOptions options, Duration timeout) {
     return new Consumer(connect(path, C.CHANNEL_ROLE_CONSUMER, options, timeout));
   }
 
   /**
-   * Borrows up to `max` messages, from the first that is not released on. The list is this consumer's
-   * own, and the same for every peek; empty: none came in that time.
+   * Borrows up to `max` messages, beginning with the first one that is not released. The list
+   * belongs to this consumer and is the same for every peek. Empty: none came in that time.
    */
   public Messages peek(int max, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -68,13 +68,13 @@ public final class Consumer extends Channel {
   }
 
   /**
-   * Gives the first of the messages of the last peek back. The views of all of them end; the others
-   * are there again at the next peek. MISUSE, and nothing is released: there were fewer, another thread
-   * peeked, or an operation still uses a view.
+   * Releases the first `count` messages of the last peek. The views of all its messages end; the
+   * next peek returns the others again. MISUSE: there were fewer messages, another thread peeked,
+   * or an operation still uses a view. In these cases nothing is released.
    */
   public void release(long count) {
     if (isClosed()) {
-      lease.endIfMine(); // what the close has left
+      lease.endIfMine(); // memory that close() could not release
     }
     MemorySegment channel = enter();
     try {
@@ -90,7 +90,7 @@ public final class Consumer extends Channel {
     LapwingException.check(C.channel_release(channel, count, error), error);
   }
 
-  /** A copy of the next message, which is released; null: none came in that time. */
+  /** Copies the next message and releases it; null: none came in that time. */
   public Message receive(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
@@ -107,8 +107,8 @@ public final class Consumer extends Channel {
   }
 
   /**
-   * For an event loop. True: nothing has arrived, and {@link #fd()} becomes readable when that may have
-   * changed. False: peek at once.
+   * For an event loop. True: nothing has arrived, and {@link #fd()} becomes readable when that may
+   * have changed. False: peek at once.
    */
   public boolean arm() {
     return arm(0);

@@ -8,15 +8,15 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A position that survives the process: up to where it has processed a bus. A file, which one process
- * at a time holds.
+ * A file that stores the position up to which a program has processed a bus. One process at a time
+ * can open it.
  */
 public final class Cursor extends Handle {
   /**
    * The last commit.
    *
-   * @param outputBytes where the program's own output ended then: its length, or 0
-   * @param outputFile and the number of its file, or 0
+   * @param outputBytes length of the program's own output at that position, or 0
+   * @param outputFile number of the output's file, or 0
    */
   public record Commit(Position position, long outputBytes, long outputFile) {}
 
@@ -46,7 +46,7 @@ public final class Cursor extends Handle {
     return open(path, C.CURSOR_DURABLE, timeout);
   }
 
-  /** Takes the lock of the file, for which it waits, and reads it; makes it if it is missing. */
+  /** Waits for the lock of the file, takes it and reads the file. Creates it if it is missing. */
   private static Cursor open(Path path, int flags, Duration timeout) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
@@ -59,7 +59,7 @@ public final class Cursor extends Handle {
     }
   }
 
-  /** The last commit; empty: nothing was committed yet. */
+  /** Returns the last commit; empty: nothing was committed yet. */
   public Optional<Commit> last() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment position = arena.allocate(C.position.SIZE, 8);
@@ -80,12 +80,12 @@ public final class Cursor extends Handle {
     }
   }
 
-  /** Everything up to that position is processed. One with the sequence 0 changes nothing. */
+  /** Stores that everything up to that position is processed. A sequence of 0 changes nothing. */
   public void commit(Position position) {
     commit(new Commit(position, 0, 0));
   }
 
-  /** The same, with where the program's own output ended. */
+  /** The same, including the end of the program's own output. */
   public void commit(Commit commit) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment position = arena.allocate(C.position.SIZE, 8);

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Calls and one-way messages, in both directions.
+ * Calls and one-way messages in both directions.
  *
  * <pre>{@code
  * Reply reply = duplex.call(1, payload, Duration.ofSeconds(1));                  // one side
@@ -19,7 +19,7 @@ import java.util.List;
  * }
  * }</pre>
  *
- * Payloads that arrive are copied: nothing is borrowed.
+ * Payloads that arrive are copied, so no memory is borrowed.
  */
 public final class Duplex extends Channel {
   private final MemorySegment reply = Text.struct(Arena.ofAuto(), C.reply.SIZE);
@@ -29,7 +29,7 @@ public final class Duplex extends Channel {
     super("duplex", pointer);
   }
 
-  /** To the one that listens there. */
+  /** Connects to the process that listens on the path. */
   public static Duplex connect(Path path, ChannelOptions options, Duration timeout) {
     return new Duplex(connect(path, C.CHANNEL_ROLE_DUPLEX, options, timeout));
   }
@@ -39,24 +39,30 @@ public final class Duplex extends Channel {
     sendOne(type, payload, timeout);
   }
 
-  /** Sends one-way messages, in order. {@link LapwingException#progress()} is how many were sent. */
+  /**
+   * Sends one-way messages in order. {@link LapwingException#progress()} is the number that were
+   * sent.
+   */
   public void send(List<Message> messages, Duration timeout) {
     sendAll(messages, timeout);
   }
 
-  // ---- of the side that calls -------------------------------------------------------------------
+  // ---- for the calling side ---------------------------------------------------------------------
 
-  /** A call and its end; TIMED_OUT is thrown. An error of the other side's own is returned. */
+  /**
+   * Makes a call and waits for its end. Throws TIMED_OUT. Returns an error of the other side as a
+   * reply.
+   */
   public Reply call(int type, MemorySegment payload, Duration timeout) {
     return finish(start(type, payload, timeout));
   }
 
-  /** The same, from the heap. */
+  /** The same, with a payload on the heap. */
   public Reply call(int type, byte[] payload, Duration timeout) {
     return call(type, MemorySegment.ofArray(payload), timeout);
   }
 
-  /** Sends a request, whose reply must arrive within that time. Returns the number of the call. */
+  /** Sends a request and returns the number of the call. The reply must arrive within that time. */
   public long start(int type, MemorySegment payload, Duration timeout) {
     MemorySegment channel = enter();
     try {
@@ -71,7 +77,7 @@ public final class Duplex extends Channel {
     }
   }
 
-  /** The end of that call: waits for it until the call's own timeout, and throws TIMED_OUT then. */
+  /** Waits until that call ends. Throws TIMED_OUT at the call's own timeout. */
   public Reply finish(long call) {
     MemorySegment channel = enter();
     try {
@@ -84,8 +90,8 @@ public final class Duplex extends Channel {
   }
 
   /**
-   * The next call to end, in whatever way ({@link Reply#result()}), or a late reply; null: none did in
-   * that time. MISUSE: none is under way.
+   * Returns the next call that ends, with any result ({@link Reply#result()}), or a late reply.
+   * null: none ended in that time. MISUSE: no call is under way.
    */
   public Reply finishAny(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -106,7 +112,7 @@ public final class Duplex extends Channel {
     }
   }
 
-  // A call that has timed out ends with that, too, and has a number.
+  // The result of a call that timed out is also TIMED_OUT, but then the reply contains its number.
   private int finishRest(MemorySegment channel, long timeoutNs) {
     int[] ended = {C.ERROR_TIMED_OUT};
     int result = Waits.rest(this, timeoutNs, slice -> {
@@ -126,9 +132,9 @@ public final class Duplex extends Channel {
     }
   }
 
-  // ---- of the side that answers -----------------------------------------------------------------
+  // ---- for the answering side -------------------------------------------------------------------
 
-  /** The next call or one-way message of the other side; null: none came in that time. */
+  /** Returns the next call or one-way message of the other side; null: none came in that time. */
   public Request next(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
@@ -143,17 +149,20 @@ public final class Duplex extends Channel {
     }
   }
 
-  /** Answers a call that next() returned, in any order. MISUSE: it is not a call, or was answered. */
+  /**
+   * Answers a call that next() returned, in any order. MISUSE: it is not a call, or was already
+   * answered.
+   */
   public void reply(Request request, int type, MemorySegment payload, Duration timeout) {
     answer(request, false, 0, type, payload, timeout);
   }
 
-  /** The same, from the heap. */
+  /** The same, with a payload on the heap. */
   public void reply(Request request, int type, byte[] payload, Duration timeout) {
     reply(request, type, MemorySegment.ofArray(payload), timeout);
   }
 
-  /** Answers a call with an error of this program's own. */
+  /** Answers a call with an error of this program. */
   public void replyError(Request request, int code, String text, Duration timeout) {
     answer(request, true, code, 0,
         MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8)), timeout);
@@ -180,8 +189,8 @@ public final class Duplex extends Channel {
   }
 
   /**
-   * For an event loop. True: nothing has arrived, and {@link #fd()} becomes readable when that may have
-   * changed. False: call {@link #next} and {@link #finishAny} at once.
+   * For an event loop. True: nothing has arrived, and {@link #fd()} becomes readable when that may
+   * have changed. False: call {@link #next} and {@link #finishAny} at once.
    */
   public boolean arm() {
     return arm(0);

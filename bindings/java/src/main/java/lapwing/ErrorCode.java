@@ -1,26 +1,26 @@
 package lapwing;
 
-/** Why a call failed. The numbers are those of C and never change their meaning. */
+/** The reason why a call failed. The numbers are those of C and never change their meaning. */
 public enum ErrorCode {
-  /** The call did what it is for. */
+  /** The call succeeded. */
   OK(C.OK),
   /** The arguments contradict each other or a stated limit. */
   INVALID_ARGUMENT(C.ERROR_INVALID_ARGUMENT),
-  /** There is no bus at this directory, no such channel. */
+  /** There is no bus at this directory, or no such channel. */
   NO_BUS(C.ERROR_NO_BUS),
-  /** Another process holds this bus, journal, path or cursor. */
+  /** Another process uses this bus, journal, path or cursor. */
   IN_USE(C.ERROR_IN_USE),
-  /** The kernel or an ownership check said no. */
+  /** Refused by the kernel or by an ownership check. */
   NOT_PERMITTED(C.ERROR_NOT_PERMITTED),
   /** The disk or the tmpfs is full. */
   NO_SPACE(C.ERROR_NO_SPACE),
   /** Any other failed system call: {@link LapwingException#errno()}. */
   SYSTEM(C.ERROR_SYSTEM),
-  /** Durable bytes are not what was written. */
+  /** Durable bytes differ from those that were written. */
   DAMAGED(C.ERROR_DAMAGED),
-  /** The other side speaks another version. */
+  /** The other side has another ABI version. */
   ABI_MISMATCH(C.ERROR_ABI_MISMATCH),
-  /** The path contains something of another kind. */
+  /** The path is a file or directory of another kind. */
   NOT_A_LAPWING_FILE(C.ERROR_NOT_A_LAPWING_FILE),
   /** The journal's first failed write or sync. */
   JOURNAL_FAILED(C.ERROR_JOURNAL_FAILED),
@@ -36,41 +36,41 @@ public enum ErrorCode {
   REFUSED(C.ERROR_REFUSED),
   /** The other side violates the protocol. */
   PROTOCOL(C.ERROR_PROTOCOL),
-  /** Bytes are not what their format says. */
+  /** Bytes violate their format. */
   BAD_INPUT(C.ERROR_BAD_INPUT),
   /** Records of this size or type do not fit this bus. */
   RECORD_SIZE(C.ERROR_RECORD_SIZE),
-  /** A path exceeds what a socket or a frame can carry. */
+  /** A path is too long for a socket or a frame. */
   PATH_TOO_LONG(C.ERROR_PATH_TOO_LONG),
   /** Closed cleanly. */
   CLOSED(C.ERROR_CLOSED),
-  /** A stored position is of a discarded journal. */
+  /** A stored position belongs to a discarded journal. */
   RESET(C.ERROR_RESET),
-  /** This kernel, container or file system cannot do it. */
+  /** Not supported by this kernel, container or file system. */
   UNSUPPORTED(C.ERROR_UNSUPPORTED),
   /** A named limit is exhausted. */
   LIMIT(C.ERROR_LIMIT),
   /** A file, schema or sequence does not exist. */
   NOT_FOUND(C.ERROR_NOT_FOUND),
-  /** There was a gap, and the policy was to end at one. */
+  /** There was a gap, and the policy is to stop at one. */
   STOPPED_AT_GAP(C.ERROR_STOPPED_AT_GAP),
   /** A channel's other side has ended. */
   PEER_GONE(C.ERROR_PEER_GONE),
-  /** A channel's other side wrote what is not allowed. */
+  /** A channel's other side wrote data that is not allowed. */
   CORRUPT(C.ERROR_CORRUPT),
-  /** Nothing is there now, and the call was not to wait. */
+  /** Nothing is available, and the call does not wait. */
   WOULD_BLOCK(C.ERROR_WOULD_BLOCK),
-  /** The call cannot be right; it had no effect. */
+  /** Invalid use of a call, which had no effect. */
   MISUSE(C.ERROR_MISUSE),
   /** {@code interrupt()} or {@code close()} ended the wait. */
   INTERRUPTED(C.ERROR_INTERRUPTED),
-  /** The caller's memory holds no row or message; none was taken. */
+  /** Too little memory for a row or message; none was taken. */
   TOO_SMALL(C.ERROR_TOO_SMALL),
-  /** Memory could not be had. */
+  /** Memory could not be allocated. */
   NO_MEMORY(C.ERROR_NO_MEMORY),
   /** The object belongs to the parent of this forked process. */
   FORKED(C.ERROR_FORKED),
-  /** An event precedes the next record: read it. */
+  /** An event comes before the next record: read it. */
   EVENT_DUE(C.ERROR_EVENT_DUE),
   /** The publisher did not answer while a subscriber joined. The subscriber has ended. */
   NO_ANSWER(C.ERROR_NO_ANSWER),
@@ -87,12 +87,12 @@ public enum ErrorCode {
     this.label = name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }
 
-  /** As in C; -1 of {@link #UNKNOWN}. */
+  /** The number in C; -1 for {@link #UNKNOWN}. */
   public int number() {
     return number;
   }
 
-  /** The name that Lapwing's commands show: "timed-out". */
+  /** Returns the name that Lapwing's commands show, such as "timed-out". */
   @Override
   public String toString() {
     return label;
@@ -102,7 +102,7 @@ public enum ErrorCode {
     return number >= 0 && number < UNKNOWN.ordinal() ? BY_NUMBER[number] : UNKNOWN;
   }
 
-  /** The library's name of a number: "unknown" for an unknown number. */
+  /** Returns the library's name for a number; "unknown" for an unknown number. */
   public static String nameOf(int number) {
     return Text.of(C.error_name(number));
   }

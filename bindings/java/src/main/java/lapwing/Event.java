@@ -8,21 +8,23 @@ import java.util.UUID;
 /**
  * An event between two records. docs/reference/events.md lists the events.
  *
- * @param sequence the event's, as its kind says
- * @param cause of a gap or a loss; after a gap also of SNAPSHOT_COMPLETE and NO_SNAPSHOT; else NONE
- * @param first of the missing range; this one and the three that follow are 0 without a cause
- * @param last of it, inclusive; first - 1: nothing is missing, and the text says what is wrong
+ * @param sequence the event's sequence; {@link Kind} describes its meaning
+ * @param cause for GAP and LOST, and after a gap for SNAPSHOT_COMPLETE and NO_SNAPSHOT; otherwise
+ *     NONE, and first, last, resume and isFillable are 0 or false
+ * @param first first sequence of the missing range
+ * @param last last sequence of the range, inclusive; first - 1: nothing is missing, and the text
+ *     has the reason
  * @param resume the next sequence that is tried in the ring
- * @param isFillable the journal holds the range
+ * @param isFillable true if the journal holds the range
  * @param recordBytes of the records that follow
  * @param journalId null: none
  * @param sessionId null: none
  * @param schemaName of the records that follow
- * @param isDescribed {@link Subscriber#schema()} has their fields
- * @param isFirstSession of SESSION: the first one of this subscriber
- * @param stateEntries of SNAPSHOT_COMPLETE: of the state
+ * @param isDescribed true if {@link Subscriber#schema()} returns their fields
+ * @param isFirstSession for SESSION: true for the first one of this subscriber
+ * @param stateEntries for SNAPSHOT_COMPLETE: the number of entries in the state
  * @param fold of the state that was loaded
- * @param text in words: why, which checkpoint, how a session ended
+ * @param text a message: the cause, the checkpoint, how a session ended
  */
 public record Event(Kind kind, long sequence, Cause cause, long first, long last, long resume,
     boolean isFillable, int recordBytes, UUID journalId, UUID sessionId, String schemaName,
@@ -31,9 +33,9 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
 
   /** The kind of an event. */
   public enum Kind {
-    /** first to last did not come from the ring; fillable: they follow. */
+    /** The records first to last are missing from the ring; fillable: they follow. */
     GAP(C.EVENT_GAP),
-    /** Nothing can give first to last. */
+    /** No source has the records first to last. */
     LOST(C.EVENT_LOST),
     /** A session begins at `sequence`: the first one, or the next. */
     SESSION(C.EVENT_SESSION),
@@ -43,7 +45,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     CAUGHT_UP(C.EVENT_CAUGHT_UP),
     /** The publisher lives and is silent. */
     STALE(C.EVENT_STALE),
-    /** It ended without closing; the next one is waited for. */
+    /** The publisher ended without closing. The subscriber waits for the next one. */
     PUBLISHER_GONE(C.EVENT_PUBLISHER_GONE),
     /** The session was closed after `sequence`. */
     CLOSED(C.EVENT_CLOSED),
@@ -51,7 +53,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     SNAPSHOT_COMPLETE(C.EVENT_SNAPSHOT_COMPLETE),
     /** No checkpoint can be used; `sequence` comes first. */
     NO_SNAPSHOT(C.EVENT_NO_SNAPSHOT),
-    /** Fallen behind by what the options say. */
+    /** Fallen behind by more than the options allow. */
     BEHIND(C.EVENT_BEHIND),
     /** Everything that was published is taken. */
     LIVE(C.EVENT_LIVE),
@@ -73,14 +75,14 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
       return UNKNOWN;
     }
 
-    /** "caught-up". */
+    /** Returns a name such as "caught-up". */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }
 
-  /** Why records are missing. */
+  /** The reason why records are missing. */
   public enum Cause {
     /** Nothing is missing. */
     NONE(0),
@@ -88,15 +90,15 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     LAPPED(C.CAUSE_LAPPED),
     /** They are between a dead session and the next one. */
     SESSION(C.CAUSE_SESSION),
-    /** They will never exist: recorded after a power cut. */
+    /** They will never exist; recorded after a power cut. */
     VOID(C.CAUSE_VOID),
     /** Retention removed them. */
     PRUNED(C.CAUSE_PRUNED),
-    /** The journal's bytes fail their sum, or are gone. */
+    /** The journal's bytes fail their checksum, or are missing. */
     DAMAGED(C.CAUSE_DAMAGED),
-    /** A mirrored bus: they did not arrive from the origin. */
+    /** Mirrored bus: they did not arrive from the origin. */
     NOT_RELAYED(C.CAUSE_NOT_RELAYED),
-    /** A mirrored bus: the origin lost them. */
+    /** Mirrored bus: the origin lost them. */
     UPSTREAM(C.CAUSE_UPSTREAM);
 
     private final int number;
@@ -114,7 +116,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
       return NONE;
     }
 
-    /** "lapped". */
+    /** Returns a name such as "lapped". */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
@@ -141,7 +143,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
         event.getString(C.event.text));
   }
 
-  /** "gap 501..1139 lapped fillable", and the text. */
+  /** Returns a line such as "gap 501..1139 lapped fillable", and the text. */
   @Override
   public String toString() {
     String what = cause == Cause.NONE || (kind != Kind.GAP && kind != Kind.LOST)

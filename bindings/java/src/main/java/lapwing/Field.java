@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * A field of a record: where it is, and what it means.
+ * A field of a record: its position and its meaning.
  *
  * @param offset from the beginning of the record, in bytes
  * @param bytes its size
@@ -28,7 +28,7 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
       this.number = number;
     }
 
-    /** As in C. */
+    /** The number in C. */
     public int number() {
       return number;
     }
@@ -39,7 +39,7 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
           return type;
         }
       }
-      return BYTES; // of a later release
+      return BYTES; // a type of a later release
     }
   }
 
@@ -61,9 +61,9 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
     TIME,
     /** The subject of the record; there may be several. */
     KEY,
-    /** When it was published, in UTC nanoseconds. */
+    /** The time of publishing, in UTC nanoseconds. */
     PUBLISH_TIME,
-    /** Bytes of no meaning yet. */
+    /** Bytes without a meaning yet. */
     SPARE
   }
 
@@ -77,10 +77,10 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
   }
 
   private static <T> T at(T[] values, int number) {
-    return values[number < values.length ? number : 0]; // 0: also those of a later release
+    return values[number < values.length ? number : 0]; // 0 also for later releases
   }
 
-  /** Layout of only this field, with its name. */
+  /** Returns the layout of this field alone, with its name. */
   MemoryLayout layout() {
     MemoryLayout layout = switch (type) {
       case INT8, UINT8, CHAR -> ValueLayout.JAVA_BYTE;

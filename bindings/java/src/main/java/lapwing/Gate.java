@@ -4,14 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Keeps calls of a wait set and calls of its sources apart: in C, a call of the set uses all of them.
+ * Prevents calls of a wait set from overlapping calls of its sources: in C, a call of the set uses
+ * all sources.
  *
- * <p>Invariants, behind the monitor:
+ * <p>Invariants, guarded by the monitor:
  * <ol>
- *   <li>A call of a source is under way only while the gate is open: `calls` counts them.
- *   <li>A call of the set is under way only while the gate is closed, and then `calls` is 0.
+ *   <li>A call of a source is under way only while the gate is open. `calls` counts such calls.
+ *   <li>A call of the set is under way only while the gate is closed. `calls` is then 0.
  *   <li>A source is destroyed while the gate is open, or when it opens again. The set is destroyed
- *       while no call uses it, and so while the gate is open.
+ *       while no call uses it, and therefore while the gate is open.
  * </ol>
  */
 final class Gate {
@@ -20,7 +21,7 @@ final class Gate {
   private boolean isOver;
   private int calls;
 
-  /** Before a call of a source. False: a call of the set is under way. */
+  /** Begins a call of a source. Returns false if a call of the set is under way. */
   synchronized boolean enter() {
     if (isClosed) {
       return false;
@@ -33,7 +34,7 @@ final class Gate {
     calls--;
   }
 
-  /** Before a call of the set, one at a time. */
+  /** Begins a call of the set. Calls of the set must not overlap. */
   synchronized void close() {
     if (calls > 0) {
       throw new LapwingException(ErrorCode.MISUSE, "the wait set cannot be used: another thread is"
@@ -48,7 +49,7 @@ final class Gate {
     destructions.clear();
   }
 
-  /** Destroys the set, which no call uses: its sources are in none then. */
+  /** Destroys the set, which no call uses. Its sources are then in no set. */
   synchronized void end(Runnable destruction) {
     isOver = true;
     destruction.run();
@@ -58,7 +59,7 @@ final class Gate {
     return isOver;
   }
 
-  /** Destroys a source. */
+  /** Destroys a source, now or when the gate opens again. */
   synchronized void destroy(Runnable destruction) {
     if (isClosed) {
       destructions.add(destruction);

@@ -10,20 +10,22 @@ import java.lang.ref.Reference;
 import java.util.function.IntSupplier;
 
 /**
- * An object of the library, as the classes of this package hold it.
+ * The base of the classes that own an object of the library.
  *
- * <p>Invariants, of the word {@code use}:
+ * <p>Invariants of the word {@code use}:
  * <ol>
- *   <li>BUSY is set from enter() to exit(), by one thread: no two calls overlap.
- *   <li>LENT is set while the program holds memory of the object: a {@link Lease}.
- *   <li>CLOSED is set once, by close() or the cleaner, and stays.
- *   <li>The object is destroyed once, when it is CLOSED and neither BUSY nor LENT: by close(), or by
- *       the end of the call or of the lease. So nothing waits, and no call and no lease loses it.
+ *   <li>BUSY is set from enter() to exit(), by one thread, so calls do not overlap.
+ *   <li>LENT is set while the program has borrowed memory of the object: a {@link Lease}.
+ *   <li>CLOSED is set once, by close() or the cleaner, and is never cleared.
+ *   <li>The object is destroyed once, when it is CLOSED and neither BUSY nor LENT: by close(), or
+ *       by the end of the call or of the lease. So close() never waits, and the object outlives its
+ *       calls and leases.
  * </ol>
- * An interrupt is a call beside others. The monitor of the state keeps it apart from the destruction.
+ * An interrupt may overlap other calls. The monitor of the state prevents it from overlapping the
+ * destruction.
  *
- * <p>A source of a wait set also passes the {@link Gate} of the set: each call between enter() and exit(),
- * and the destruction.
+ * <p>A source of a wait set also passes the {@link Gate} of the set: each call between enter() and
+ * exit(), and the destruction.
  */
 abstract class Handle implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("lapwing");
@@ -43,7 +45,7 @@ abstract class Handle implements AutoCloseable {
     }
   }
 
-  /** A function of C that takes the object, or where it is stored. */
+  /** A C function that takes the object, or the address where it is stored. */
   interface Function {
     void call(MemorySegment pointer);
   }
@@ -51,14 +53,14 @@ abstract class Handle implements AutoCloseable {
   private final State state;
   private final Cleaner.Cleanable cleanable;
 
-  private Gate passed; // these three within a call; null: none
+  private Gate passed; // these three are used within a call; null: no gate
   private boolean hasStray; // see interruptibly()
   private int interruptsAtStray;
 
-  /** Error of the call under way. */
+  /** The error of the call under way. */
   final MemorySegment error = LapwingException.memory(Arena.ofAuto());
 
-  /** Results of the call under way: a function of C writes one or two words. */
+  /** The results of the call under way: a C function writes one or two values. */
   final MemorySegment out = Arena.ofAuto().allocate(32, 8);
 
   /** `interrupt` is null for an object that never waits. */
@@ -67,7 +69,7 @@ abstract class Handle implements AutoCloseable {
     cleanable = CLEANER.register(this, state);
   }
 
-  /** Begins a call. An exit() follows, whatever happens. */
+  /** Begins a call. Call exit() afterwards in any case. */
   final MemorySegment enter() {
     if (!USE.compareAndSet(state, IDLE, BUSY)) {
       enterLent();
@@ -112,10 +114,12 @@ abstract class Handle implements AutoCloseable {
     if (!USE.compareAndSet(state, BUSY, IDLE)) {
       state.clear(BUSY);
     }
-    Reference.reachabilityFence(this); // its memory, of which C may know only the address
+    Reference.reachabilityFence(this); // keeps its memory alive: C may have only the address
   }
 
-  /** Within a call: it is in a wait set now, or in none. */
+  /**
+   * Sets the gate of the wait set that the object is in; null: no set. Call it only within a call.
+   */
   final void gate(Gate gate) {
     state.gate = gate;
   }
@@ -129,7 +133,7 @@ abstract class Handle implements AutoCloseable {
     return state.what;
   }
 
-  /** MISUSE: it is closed, so that its memory may be gone. */
+  /** Marks memory of the object as borrowed. MISUSE: it is closed, and its memory may be freed. */
   final void lend() {
     int before;
     do {
@@ -149,9 +153,9 @@ abstract class Handle implements AutoCloseable {
   }
 
   /**
-   * Makes a call of C that cannot be made in slices: an interrupt of the thread ends it as interrupt() does.
-   * If the call ends in the same moment, the interrupt stays in the library. It is a stray one then,
-   * and must not end the next wait.
+   * Makes a C call that cannot be split into slices. An interrupt of the thread ends it, like
+   * interrupt(). If the call ends at the same moment, the interrupt stays pending in the library.
+   * Such a stray interrupt must not end the next wait.
    */
   final int interruptibly(IntSupplier call) {
     for (;;) {
@@ -168,13 +172,13 @@ abstract class Handle implements AutoCloseable {
     }
   }
 
-  /** Whether a wait was ended by a stray interrupt alone; once. */
+  /** Returns, and forgets, whether only a stray interrupt ended a wait. */
   final boolean isStray(int result) {
     if (result != C.ERROR_INTERRUPTED || !hasStray) {
       return false;
     }
     hasStray = false;
-    return interruptsAtStray == state.interrupts; // the program asked for none since
+    return interruptsAtStray == state.interrupts; // the program has not called interrupt() since
   }
 
   final boolean isClosed() {
@@ -182,9 +186,9 @@ abstract class Handle implements AutoCloseable {
   }
 
   /**
-   * Gives everything back, at once, from any thread. A wait that is under way in another thread ends
-   * with {@link ErrorCode#INTERRUPTED}, and its memory is given back when it has ended. Memory
-   * that another thread has borrowed is given back when that thread releases it. Idempotent.
+   * Frees everything at once, from any thread. A wait under way in another thread ends with
+   * {@link ErrorCode#INTERRUPTED}, and its memory is freed when it has ended. Memory that another
+   * thread has borrowed is freed when that thread releases it. Idempotent.
    */
   @Override
   public void close() {
@@ -199,16 +203,18 @@ abstract class Handle implements AutoCloseable {
     }
   }
 
-  /** The library's object, and what the cleaner needs of it. It knows no Handle. */
+  /**
+   * The library's object, and the data that the cleaner needs. It has no reference to the Handle.
+   */
   private static final class State implements Runnable {
     final String what;
     final MemorySegment pointer;
     final Function interrupt;
     final Function destroy;
     volatile int use;
-    volatile int interrupts; // that the program asked for
-    volatile Gate gate; // null: it is in no wait set
-    private boolean isDestroyed; // behind the monitor
+    volatile int interrupts; // calls of interrupt() by the program
+    volatile Gate gate; // null: the object is in no wait set
+    private boolean isDestroyed; // guarded by the monitor
 
     State(String what, MemorySegment pointer, Function interrupt, Function destroy) {
       this.what = what;
@@ -218,8 +224,8 @@ abstract class Handle implements AutoCloseable {
     }
 
     /**
-     * The cleaner found it unreachable, and so is what was lent of it; or close() has no more need of
-     * the cleaner.
+     * Called by the cleaner when the object and its borrowed memory are unreachable, or by close(),
+     * which then needs the cleaner no more.
      */
     @Override
     public void run() {
@@ -229,7 +235,7 @@ abstract class Handle implements AutoCloseable {
       } else {
         clear(LENT);
       }
-      if ((before & CLOSED) == 0) { // behind the destruction: the program's logger may throw
+      if ((before & CLOSED) == 0) { // after the destruction, because the program's logger may throw
         LOG.log(System.Logger.Level.WARNING,
             "a {0} was not closed, and was freed by the garbage collector; use try-with-resources",
             what);

@@ -7,14 +7,14 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.UUID;
 
-/** The journal of a bus by sequence, with a publisher or without. Nothing here waits. */
+/** Reads the journal of a bus by sequence, with or without a publisher. No method waits. */
 public final class History extends Handle {
   /**
-   * As of the call.
+   * The state of a journal at the time of the call.
    *
-   * @param oldest that retention has kept
-   * @param archived the newest that can be read
-   * @param durable the newest that no power cut takes back
+   * @param oldest the oldest sequence that retention has kept
+   * @param archived the newest sequence that can be read
+   * @param durable the newest sequence that no power cut removes
    */
   public record Info(int recordBytes, String schemaName, UUID journalId, long oldest, long archived,
       long durable) {}
@@ -51,7 +51,7 @@ public final class History extends Handle {
     }
   }
 
-  /** Records from `first` on, or the event LOST; null: `first` is beyond what is archived. */
+  /** Reads records from `first` on, or the event LOST; null: `first` is not archived yet. */
   public Item read(long first, Batch batch) {
     batch.begin();
     try {
@@ -75,12 +75,12 @@ public final class History extends Handle {
     }
   }
 
-  /** From where to read so that nothing published at or after that time is missed. */
+  /** Returns where to begin reading so that no record published at or after that time is missed. */
   public long findTime(Instant time) {
     return findTimeNs(Lapwing.nanos(time));
   }
 
-  /** The same; UTC nanoseconds since 1970. */
+  /** The same, with a time in UTC nanoseconds since 1970. */
   public long findTimeNs(long utcNs) {
     MemorySegment history = enter();
     try {
@@ -92,11 +92,11 @@ public final class History extends Handle {
   }
 
   /**
-   * The records first to last where they are, as far as the finished segment goes that `first` is in:
-   * map on from {@link HistoryView#next()}. The view outlives the history.
+   * Maps the records first to last in place, up to the end of the finished segment with `first`.
+   * Continue at {@link HistoryView#next()}. The view may outlive the history.
    *
-   * <p>WOULD_BLOCK: the segment still grows, NOT_PERMITTED: others may write to the file. Read them
-   * then. PRUNED, NOT_FOUND (a void), DAMAGED.
+   * <p>WOULD_BLOCK: the segment still grows. NOT_PERMITTED: others may write to the file. In both
+   * cases, use {@link #read}. Other errors: PRUNED, NOT_FOUND (a void), DAMAGED.
    */
   public HistoryView map(long first, long last) {
     MemorySegment view = Text.struct(Arena.ofAuto(), C.view.SIZE);

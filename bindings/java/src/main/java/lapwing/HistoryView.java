@@ -8,23 +8,23 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * Records of a journal where they are in its file: read-only, without a copy, from any threads. Row i is
- * at i * {@link #strideBytes()}; between two rows are bytes of the journal's own.
+ * Records of a journal file in place: read-only, without a copy, for any threads. Row i is at
+ * i * {@link #strideBytes()}. The bytes between rows belong to the journal.
  *
- * <p>Keep the view as long as its {@link #memory()}: both end with close(), or when the view is
- * collected, with a warning. A use of the memory after that throws.
+ * <p>Keep the view as long as you use its {@link #memory()}. Both end with close(), or with a
+ * warning when the view is garbage-collected. A later use of the memory throws.
  */
 public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Source {
   private static final System.Logger LOG = System.getLogger("lapwing");
   private static final Cleaner CLEANER = Cleaner.create();
 
-  /** Ends the view. Shared: any thread reads, and any thread closes. */
+  /** Ends the view. The arena is shared: any thread may read, and any thread may close. */
   private static final class Mapping implements Runnable {
     final Arena arena = Arena.ofShared();
 
     @Override
     public void run() {
-      if (arena.scope().isAlive()) { // not by close()
+      if (arena.scope().isAlive()) { // close() was not called
         arena.close();
         LOG.log(System.Logger.Level.WARNING,
             "a view of a history was not closed, and was freed by the garbage collector;"
@@ -58,12 +58,12 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
     return first;
   }
 
-  /** How many rows. */
+  /** The number of rows. */
   public long count() {
     return count;
   }
 
-  /** The sequence after the last row: where to map or read on. */
+  /** The sequence after the last row, at which to continue. */
   public long next() {
     return first + count;
   }
@@ -73,17 +73,17 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
     return rowBytes;
   }
 
-  /** From the beginning of a row to that of the next one. */
+  /** Distance from the beginning of a row to the beginning of the next one. */
   public long strideBytes() {
     return strideBytes;
   }
 
-  /** From the beginning of row 0 to the end of the last one. */
+  /** The memory from the beginning of row 0 to the end of the last row. */
   public MemorySegment memory() {
     return memory;
   }
 
-  /** A flyweight there, of its own. */
+  /** Returns a new flyweight at that row. */
   public Row row(long index) {
     if (index < 0 || index >= count) {
       throw new IndexOutOfBoundsException("row " + index + " of " + count);
@@ -133,7 +133,7 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
     };
   }
 
-  /** MISUSE: another thread is within an operation that holds the memory, as input or output does. */
+  /** Ends the view. MISUSE: an operation of another thread, such as I/O, still uses the memory. */
   @Override
   public void close() {
     if (!mapping.arena.scope().isAlive()) {

@@ -5,19 +5,22 @@ import java.nio.channels.spi.AbstractInterruptibleChannel;
 import java.util.function.IntSupplier;
 
 /**
- * Lets {@link Thread#interrupt()} end one call of C. The JDK calls what a thread is blocked on when the
- * thread is interrupted; this is how a program outside of the JDK gets there.
+ * Lets {@link Thread#interrupt()} end one C call. When a thread is interrupted, the JDK notifies
+ * the object on which the thread is blocked. This class is how a program outside the JDK can be
+ * such an object.
  */
 final class Interruption extends AbstractInterruptibleChannel {
   private final Runnable interrupt;
-  private boolean isOver; // these two behind the monitor
+  private boolean isOver; // these two are guarded by the monitor
   private boolean hasFired;
 
   Interruption(Runnable interrupt) {
     this.interrupt = interrupt;
   }
 
-  /** Once. After it nothing fires any more. */
+  /**
+   * Makes the call. Can be used once. After it returns, an interrupt has no effect on the object.
+   */
   int during(IntSupplier call) {
     begin();
     try {
@@ -27,7 +30,7 @@ final class Interruption extends AbstractInterruptibleChannel {
       try {
         end(true);
       } catch (AsynchronousCloseException e) {
-        // The thread was interrupted, and stays so: the result of the call says the rest.
+        // The thread stays interrupted. The result of the call contains the rest.
       }
     }
   }
@@ -36,7 +39,7 @@ final class Interruption extends AbstractInterruptibleChannel {
     isOver = true;
   }
 
-  /** Whether the thread was interrupted, and the call with it. */
+  /** Returns whether the thread was interrupted during the call. */
   synchronized boolean hasFired() {
     return hasFired;
   }

@@ -1,7 +1,7 @@
 package lapwing;
 
 /**
- * The items of a bus, in order: records, entries of a state, events.
+ * An item of a bus: records, entries of a state, or an event.
  *
  * <pre>{@code
  * switch (item) {
@@ -11,7 +11,7 @@ package lapwing;
  * }
  * }</pre>
  *
- * {@link Records} and {@link State} lie in the memory of the batch that was read into, and hold until
- * it is read into again; {@link Rows#copy()} holds for longer. An {@link Event} is a value.
+ * {@link Records} and {@link State} are in the memory of the batch, and valid until the next read
+ * into it. Use {@link Rows#copy()} to keep them. An {@link Event} is a value.
  */
 public sealed interface Item permits Rows, Event {}

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * The items of a subscriber as a reactive stream.
  *
- * <p>Invariants: signals come from the one thread of the stream. It reads only while something is
+ * <p>Invariants: signals come only from the thread of the stream. It reads only if items are
  * requested. `demand`, `isCancelled` and `isReading` are guarded by the monitor.
  */
 final class ItemPublisher implements Flow.Publisher<Item> {
@@ -42,7 +42,7 @@ final class ItemPublisher implements Flow.Publisher<Item> {
     private long demand;
     private boolean isCancelled;
     private boolean isReading;
-    private Throwable refused; // a request that the rules of Flow forbid
+    private Throwable refused; // a request that violates the rules of Flow
 
     Stream(Flow.Subscriber<? super Item> target) {
       this.target = target;
@@ -89,13 +89,13 @@ final class ItemPublisher implements Flow.Publisher<Item> {
       }
     }
 
-    /** Waits for a request. False: it is over. */
+    /** Waits for a request. Returns false if the stream has ended. */
     private synchronized boolean isWanted() {
       while (demand == 0 && !isCancelled && refused == null) {
         try {
           wait();
         } catch (InterruptedException e) {
-          isCancelled = true; // of a thread that is this stream's own
+          isCancelled = true; // the thread belongs to this stream
         }
       }
       if (isCancelled || refused != null) {
@@ -106,7 +106,7 @@ final class ItemPublisher implements Flow.Publisher<Item> {
       return true;
     }
 
-    /** null: the wait was interrupted to end the stream. */
+    /** Reads an item; null: the wait was interrupted to end the stream. */
     private Item read(Batch batch) {
       try {
         return source.read(batch, Lapwing.FOREVER);

@@ -4,21 +4,21 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
-/** The library, and what all its calls have in common. */
+/** Versions of the library, and constants for all calls. */
 public final class Lapwing {
   /** The timeout of a call that does not wait. */
   public static final Duration NOW = Duration.ZERO;
 
-  /** The timeout of a call that waits without end. */
+  /** The timeout of a call that waits without a limit. */
   public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
 
-  /** An option that is a duration: what it is for never happens. */
+  /** For options that are durations: never. */
   public static final Duration NEVER = FOREVER;
 
   /** {@link PublisherOptions#syncInterval}: only {@link Publisher#flush} makes records durable. */
   public static final Duration ON_REQUEST = FOREVER;
 
-  /** Prices are multiples of 1e-9: so many are 1. */
+  /** Prices are in units of 1e-9. This is the number of units in 1. */
   public static final long PRICE_SCALE = 1_000_000_000;
 
   /** No price. */
@@ -31,22 +31,22 @@ public final class Lapwing {
 
   private Lapwing() {}
 
-  /** The library's release, "0.2.0". */
+  /** The library's release, such as "0.2.0". */
   public static String version() {
     return Library.VERSION;
   }
 
-  /** The library's ABI, "1.0". A library that this package cannot use is not loaded. */
+  /** The library's ABI, such as "1.0". A library with an incompatible ABI is not loaded. */
   public static String abi() {
     return (Library.ABI >>> 16) + "." + (Library.ABI & 0xffff);
   }
 
-  /** UTC nanoseconds since 1970. */
+  /** Returns the time in UTC nanoseconds since 1970. */
   static long nanos(Instant time) {
     return time.getEpochSecond() * 1_000_000_000L + time.getNano();
   }
 
-  /** The duration for C: nanoseconds, or -1 for a duration without end. */
+  /** Returns the duration for C: nanoseconds, or -1 for no limit. */
   static long nanos(Duration timeout) {
     long seconds = timeout.getSeconds();
     if (seconds >= SECONDS_MAX) {

@@ -4,7 +4,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** A call of Lapwing that failed. The message says what happened, where, and what to do next. */
+/**
+ * The failure of a Lapwing call. The message contains what happened, where, and what to do next.
+ */
 public final class LapwingException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -26,37 +28,38 @@ public final class LapwingException extends RuntimeException {
     this.progress = progress;
   }
 
-  /** The reason, to switch on. */
+  /** The error code, for a switch. */
   public ErrorCode code() {
     return ErrorCode.of(number);
   }
 
-  /** The reason's number in C. */
+  /** The number of the error in C. */
   public int number() {
     return number;
   }
 
-  /** The reason's name: "timed-out". */
+  /** The name of the error, such as "timed-out". */
   public String name() {
     return ErrorCode.nameOf(number);
   }
 
-  /** Error number of the system call that failed; 0: none did. */
+  /** The errno of the system call that failed; 0: none did. */
   public int errno() {
     return errno;
   }
 
   /**
-   * How far the call came: of {@code publish} the sequence of the last record that was published, of
-   * {@code flush} the last durable one, of {@code send} how many messages were sent. 0: nothing.
+   * The progress of the call before it failed. After {@code publish}: the sequence of the last
+   * record that was published. After {@code flush}: the last durable sequence. After {@code send}:
+   * the number of messages that were sent. 0: none.
    */
   public long progress() {
     return progress;
   }
 
-  // ---- how the package makes them ---------------------------------------------------------------
+  // ---- for this package -------------------------------------------------------------------------
 
-  /** Memory for the error of one call at a time. */
+  /** Allocates memory for the error of one call at a time. */
   static MemorySegment memory(Arena arena) {
     return Text.struct(arena, C.error.SIZE);
   }
@@ -67,7 +70,7 @@ public final class LapwingException extends RuntimeException {
     }
   }
 
-  /** False: the wait ended with nothing, as its timeout wants. Any other failure is thrown. */
+  /** Returns false if the wait ended at its timeout without a result. Throws any other failure. */
   static boolean came(int result, long timeoutNs, MemorySegment error) {
     if (result == C.OK) {
       return true;
@@ -78,7 +81,7 @@ public final class LapwingException extends RuntimeException {
     throw of(result, error, 0);
   }
 
-  /** The exception of a call without a message. */
+  /** Returns the exception of a call without a message. */
   static LapwingException of(int result) {
     return new LapwingException(result, 0, ErrorCode.nameOf(result), 0);
   }
@@ -87,7 +90,7 @@ public final class LapwingException extends RuntimeException {
     boolean hasWords = error.get(ValueLayout.JAVA_INT, C.error.code) == result;
     String message = hasWords ? error.getString(C.error.message) : "";
     if (message.isEmpty() && result == C.ERROR_INTERRUPTED) {
-      message = Waits.INTERRUPTED; // Waits.rest() has noticed it
+      message = Waits.INTERRUPTED; // Waits.rest() returned this result
     }
     return new LapwingException(result,
         hasWords ? error.get(ValueLayout.JAVA_INT, C.error.sys_errno) : 0,

@@ -4,12 +4,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Memory of a channel that is lent to the thread that asked for it, until that thread gives it back: the
- * arena of its segments. It keeps the channel from being destroyed, and from being collected.
+ * Memory of a channel that a thread has borrowed, until that thread releases it: the arena of its
+ * segments. While the lease exists, the channel is neither destroyed nor garbage-collected.
  */
 final class Lease {
   private final Handle owner;
-  private Arena arena; // null: nothing is lent
+  private Arena arena; // null: no memory is borrowed
   private Thread borrower;
 
   Lease(Handle owner) {
@@ -26,13 +26,13 @@ final class Lease {
     return address.reinterpret(bytes, arena, null);
   }
 
-  /** Its segments end. Nothing has ended where this throws. */
+  /** Ends the segments of the lease. If this throws, none has ended. */
   void end() {
     if (arena == null) {
       return;
     }
     if (borrower != Thread.currentThread()) {
-      if (!borrower.isAlive()) { // so nothing can use its segments
+      if (!borrower.isAlive()) { // so no code can use its segments
         arena = null;
         owner.takeBack();
         return;
@@ -49,7 +49,9 @@ final class Lease {
     arena = null;
   }
 
-  /** Before a close: ends what this thread may end. The rest ends with its own thread's call. */
+  /**
+   * Ends the lease if this thread has borrowed it. Otherwise it ends with a call of its own thread.
+   */
   void endIfMine() {
     if (borrower == Thread.currentThread()) {
       end();

@@ -6,9 +6,9 @@ import java.lang.foreign.ValueLayout;
 /**
  * A price level of a book.
  *
- * @param price 1e-9; {@link Lapwing#NO_PRICE}: none
- * @param size of all its orders
- * @param orders how many; 0: a top, of which the number is not known
+ * @param price in units of 1e-9; {@link Lapwing#NO_PRICE}: none
+ * @param size total size of its orders
+ * @param orders number of orders; 0: a top, whose number of orders is unknown
  */
 public record Level(long price, long size, int orders) {
   static Level of(MemorySegment levels, long at) {

@@ -14,8 +14,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * liblapwing.so.1: the one that the variable LAPWING_LIBRARY names, else the one in this package, else
- * the system's. It is loaded with the first use of this package, and its ABI is checked then.
+ * liblapwing.so.1: the file that the variable LAPWING_LIBRARY names, else the file in this package,
+ * else the system's. It is loaded, and its ABI is checked, when this package is first used.
  */
 final class Library {
   private static final String FILE = "liblapwing.so.1";
@@ -24,7 +24,7 @@ final class Library {
   private static final Linker LINKER = Linker.nativeLinker();
   private static final SymbolLookup SYMBOLS = load(System.getenv(VARIABLE));
 
-  /** major &lt;&lt; 16 | minor. */
+  /** The ABI: major &lt;&lt; 16 | minor. */
   static final int ABI;
 
   static final String VERSION;
@@ -43,7 +43,7 @@ final class Library {
 
   private Library() {}
 
-  /** Why a library of this ABI cannot be used; null if it can. */
+  /** Returns the reason why a library with this ABI cannot be used; null if it can. */
   static String refusal(int abi) {
     int major = abi >>> 16;
     int minor = abi & 0xffff;
@@ -80,7 +80,7 @@ final class Library {
     }
   }
 
-  /** The file is gone at once; what is mapped of it stays. */
+  /** Unpacks and loads the library. The file is deleted at once, but its mapping stays. */
   private static SymbolLookup unpacked(InputStream library) throws IOException {
     Path file = Files.createTempFile("liblapwing", ".so");
     try {
@@ -106,7 +106,7 @@ final class Library {
     return LINKER.downcallHandle(symbol(name), type, Linker.Option.critical(false));
   }
 
-  /** A function of C that calls `target`, for as long as the process lives. */
+  /** Returns a C function that calls `target`, valid until the process ends. */
   static MemorySegment callback(MethodHandle target, FunctionDescriptor type) {
     return LINKER.upcallStub(target, type, Arena.global());
   }
@@ -116,7 +116,7 @@ final class Library {
         "Lapwing's library has no " + name + ". Install the library that belongs to this package."));
   }
 
-  /** An exception that is not an error of Lapwing, for example for memory that has ended. */
+  /** Converts an exception that is not an error of Lapwing, for example for freed memory. */
   static RuntimeException unexpected(Throwable thrown) {
     if (thrown instanceof Error error) {
       throw error;

@@ -9,14 +9,15 @@ import java.time.Duration;
 /**
  * Listens on a path for the other sides of channels.
  *
- * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time.
+ * <p>Threads: any thread, but only one at a time. {@link #interrupt()} and {@link #close()} may be
+ * called at any time.
  */
 public final class Listener extends Handle {
   private Listener(MemorySegment pointer) {
     super("listener", pointer, C::listener_interrupt, C::listener_destroy);
   }
 
-  /** For this user and root. IN_USE: somebody listens there. */
+  /** Listens for this user and root. IN_USE: a process listens there. */
   public static Listener open(Path path) {
     return open(path, ChannelOptions.DEFAULTS);
   }
@@ -32,7 +33,7 @@ public final class Listener extends Handle {
     }
   }
 
-  /** Takes the place of the one that listens there now, as soon as that one accepts or tends. */
+  /** Replaces the process that listens there now, as soon as that process accepts or tends. */
   public static Listener takeOver(Path path, ChannelOptions options, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     return new Listener(Waits.inOwnThread((arena, opened, error) -> C.listener_take_over(
@@ -40,13 +41,13 @@ public final class Listener extends Handle {
         C::listener_destroy));
   }
 
-  /** Serves the next peer, and sends to it; null: none came in that time. CLOSED: handed over. */
+  /** Serves the next peer. This side sends. null: none came in that time. CLOSED: handed over. */
   public Producer acceptProducer(ChannelOptions options, Duration timeout) {
     MemorySegment channel = accept(C.CHANNEL_ROLE_PRODUCER, options, timeout);
     return channel == null ? null : new Producer(channel);
   }
 
-  /** Serves the next peer, and takes its messages; null: none came in that time. */
+  /** Serves the next peer. This side receives. null: none came in that time. */
   public Consumer acceptConsumer(ChannelOptions options, Duration timeout) {
     MemorySegment channel = accept(C.CHANNEL_ROLE_CONSUMER, options, timeout);
     return channel == null ? null : new Consumer(channel);
@@ -77,8 +78,8 @@ public final class Listener extends Handle {
   }
 
   /**
-   * For while a peer is served: drops clients that stay silent, lets a successor take over. Never waits.
-   * CLOSED: handed over.
+   * Drops clients that stay silent, and lets a successor take over. Call it while a peer is served.
+   * Never waits. CLOSED: handed over.
    */
   public void tend() {
     MemorySegment listener = enter();
@@ -90,8 +91,8 @@ public final class Listener extends Handle {
   }
 
   /**
-   * For an event loop in native code. Readable when the call that was made last, accept or tend, has
-   * something to do. CLOSED: handed over.
+   * For an event loop in native code. The descriptor is readable when the last call, accept or
+   * tend, has something to do. CLOSED: handed over.
    */
   public int fd() {
     MemorySegment listener = enter();

@@ -6,13 +6,13 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Lists that the library fills in, whose length it knows. */
+/** Reads lists that the library fills in, and whose length it returns. */
 final class Lists {
   private static final int FIRST_MAX = 64; // elements in the first attempt
 
   private Lists() {}
 
-  /** A function of C that fills in a list and writes its length to `out`, also with too-small. */
+  /** A C function that fills in a list and writes its length to `out`, even with too-small. */
   interface Call {
     int fill(MemorySegment memory, long max);
   }
@@ -21,7 +21,7 @@ final class Lists {
     T at(MemorySegment memory, long offset);
   }
 
-  /** All elements. */
+  /** Returns all elements. */
   static <T> List<T> all(MemorySegment out, MemorySegment error, long elementBytes, Call call,
       Element<T> element) {
     long max = FIRST_MAX;
@@ -41,7 +41,7 @@ final class Lists {
     }
   }
 
-  /** The first elements of the memory. */
+  /** Returns the first elements of the memory. */
   static <T> List<T> of(MemorySegment memory, long elementBytes, long count, Element<T> element) {
     List<T> list = new ArrayList<>((int) count);
     for (long i = 0; i < count; i++) {

@@ -9,24 +9,28 @@ import java.lang.invoke.MethodType;
 import java.util.function.Consumer;
 
 /**
- * The log's lines, of the whole process: those of publishers. By default they are dropped. The calls
- * here replace each other.
+ * The log of all publishers of the process. By default its lines are dropped. Each call of a method
+ * here replaces the previous one.
  */
 public final class Log {
   private static final System.Logger LOG = System.getLogger("lapwing");
   private static final int LINE_BYTES = 4096;
 
   private static volatile Consumer<String> target;
-  private static MemorySegment callback; // made once, behind the monitor of the class
+  private static MemorySegment callback; // created once, guarded by the monitor of the class
 
   private Log() {}
 
-  /** A line of the queue. `dropped`: how many were dropped before it since the line before. */
+  /**
+   * A line of the queue. `dropped` is the number of lines that were dropped since the previous
+   * line.
+   */
   public record Line(String text, long dropped) {}
 
   /**
-   * Gives each line to `target`, on the library's threads, one at a time. It must not call Lapwing, nor
-   * {@link System#exit}. After this call returns, the target that was set before is not called any more.
+   * Passes each line to `target`, on the library's threads, one at a time. `target` must not call
+   * Lapwing or {@link System#exit}. Once this call returns, the library no longer calls the
+   * previous target.
    */
   public static synchronized void to(Consumer<String> target) {
     if (callback == null) {
@@ -34,27 +38,30 @@ public final class Log {
       // A thread of the library must not enter a virtual machine that has ended.
       Runtime.getRuntime().addShutdownHook(new Thread(Log::drop, "lapwing-log-end"));
     }
-    C.log_set(MemorySegment.NULL, MemorySegment.NULL); // the last target has returned
+    C.log_set(MemorySegment.NULL, MemorySegment.NULL); // after this, the last target has returned
     Log.target = java.util.Objects.requireNonNull(target);
     C.log_set(callback, MemorySegment.NULL);
   }
 
-  /** Gives the lines to {@code System.Logger} "lapwing". */
+  /** Passes the lines to {@code System.Logger} "lapwing". */
   public static void toSystemLogger() {
     to(line -> LOG.log(System.Logger.Level.INFO, "{0}", line));
   }
 
-  /** Puts lines into a queue of 256, which {@link #read()} empties. Where it is full the oldest goes. */
+  /**
+   * Puts lines into a queue of 256, which {@link #read()} empties. If it is full, the oldest is
+   * dropped.
+   */
   public static synchronized void toQueue() {
     C.log_queue();
   }
 
-  /** Lines are dropped again. */
+  /** Drops lines again, as by default. */
   public static synchronized void drop() {
     C.log_set(MemorySegment.NULL, MemorySegment.NULL);
   }
 
-  /** The oldest line of the queue; null: there is none. */
+  /** Takes the oldest line of the queue; null: the queue is empty. */
   public static Line read() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment line = arena.allocate(LINE_BYTES);
@@ -81,7 +88,7 @@ public final class Log {
     }
   }
 
-  /** Called by the library. An exception that left it would end the process. */
+  /** Called by the library. An exception from this method would end the process. */
   private static void line(MemorySegment user, MemorySegment line) {
     try {
       target.accept(Text.of(line));

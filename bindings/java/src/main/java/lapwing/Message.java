@@ -4,23 +4,23 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Bytes with a number.
+ * A message: bytes and a type.
  *
- * @param type the sender's to choose
- * @param payload read-only where it came from a channel
+ * @param type chosen by the sender
+ * @param payload read-only if it came from a channel
  */
 public record Message(int type, MemorySegment payload) {
-  /** A message of bytes on the heap. */
+  /** Returns a message with bytes on the heap. */
   public static Message of(int type, byte[] payload) {
     return new Message(type, MemorySegment.ofArray(payload));
   }
 
-  /** A copy of the payload. */
+  /** Returns a copy of the payload. */
   public byte[] toArray() {
     return payload.toArray(ValueLayout.JAVA_BYTE);
   }
 
-  /** The same message in memory of its own. */
+  /** Returns a copy of the message in its own memory. */
   public Message copy() {
     return new Message(type, MemorySegment.ofArray(toArray()).asReadOnly());
   }

@@ -6,9 +6,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.AbstractList;
 
 /**
- * Messages that a consumer has borrowed, in the memory of the other side, read-only. They end with the
- * release, and are of the thread that peeked. The other side can still write to its memory: copy what
- * must be checked, then check the copy.
+ * Messages that a consumer has borrowed, in the memory of the other side, read-only. They end with
+ * the release, and belong to the thread that peeked. The other side can still write to its memory:
+ * copy a message before you validate it.
  */
 public final class Messages extends AbstractList<Message> {
   private final Lease lease;
@@ -33,7 +33,7 @@ public final class Messages extends AbstractList<Message> {
     return count;
   }
 
-  /** Made for the call; {@link #type} and {@link #payload} make less. */
+  /** Allocates a Message. {@link #type} and {@link #payload} allocate less. */
   @Override
   public Message get(int index) {
     return new Message(type(index), payload(index));

@@ -8,7 +8,7 @@ import java.time.Duration;
 final class Options {
   private Options() {}
 
-  /** A size or a count. */
+  /** Checks a size or a count. */
   static long size(String name, long value) {
     if (value < 0) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
@@ -21,7 +21,7 @@ final class Options {
     return (int) size(name, (long) value);
   }
 
-  /** A time span; null: the default. */
+  /** Checks a duration; null: the default. */
   static Duration span(String name, Duration value) {
     if (value != null && value.isNegative()) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
@@ -30,7 +30,7 @@ final class Options {
     return value;
   }
 
-  /** Leaves the default in a struct if the value is null. */
+  /** Writes the value to a struct. Keeps the default if it is null. */
   static void put(MemorySegment to, long offset, Duration value) {
     if (value != null) {
       to.set(ValueLayout.JAVA_LONG, offset, Lapwing.nanos(value));

@@ -6,10 +6,10 @@ import java.lang.foreign.ValueLayout;
 /**
  * A resting order.
  *
- * @param price 1e-9
- * @param place among equal prices the lower one is first
+ * @param price in units of 1e-9
+ * @param place queue rank; among equal prices the lower one is first
  * @param tsRecv UTC nanoseconds
- * @param size what is left of it
+ * @param size the remaining size
  */
 public record Order(long orderId, long price, long place, long tsRecv, int size, int flags) {
   static Order of(MemorySegment orders, long at) {

@@ -5,11 +5,11 @@ import java.lang.foreign.ValueLayout;
 import java.util.UUID;
 
 /**
- * A place on a bus that can be stored, and resumed from with {@link Start#after}.
+ * A position on a bus that can be stored, and resumed from with {@link Start#after}.
  *
- * @param journalId of the history; null: none
- * @param sessionId of the session within it; null: none
- * @param sequence the last record that was taken; 0: none that could be continued
+ * @param journalId id of the journal; null: none
+ * @param sessionId id of the session; null: none
+ * @param sequence the last record that was taken; 0: no position to continue at
  */
 public record Position(UUID journalId, UUID sessionId, long sequence) {
   static Position of(MemorySegment position) {

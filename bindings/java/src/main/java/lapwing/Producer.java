@@ -22,14 +22,15 @@ public final class Producer extends Channel {
     super("producer", pointer);
   }
 
-  /** To the one that listens there. */
+  /** Connects to the process that listens on the path. */
   public static Producer connect(Path path, ChannelOptions options, Duration timeout) {
     return new Producer(connect(path, C.CHANNEL_ROLE_PRODUCER, options, timeout));
   }
 
   /**
-   * Room for a message of up to that size, in the channel's memory; null: there was none in that time.
-   * It ends with commit, abort, send, arm or the next claim, and is of the calling thread.
+   * Returns room for a message of up to that size in the channel's memory; null: there was none in
+   * that time. The room ends with commit, abort, send, arm or the next claim. It belongs to the
+   * calling thread.
    */
   public MemorySegment claim(long bytes, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -52,7 +53,7 @@ public final class Producer extends Channel {
     }
   }
 
-  /** Sends the first bytes of the claim. MISUSE: there is none, or it is smaller. */
+  /** Sends the first bytes of the claim. MISUSE: there is no claim, or it is smaller. */
   public void commit(long bytes, int type) {
     MemorySegment channel = enter();
     try {
@@ -63,7 +64,7 @@ public final class Producer extends Channel {
     }
   }
 
-  /** Gives the claim back. */
+  /** Abandons the claim. */
   public void abort() {
     MemorySegment channel = enter();
     try {
@@ -85,7 +86,10 @@ public final class Producer extends Channel {
     send(type, MemorySegment.ofArray(payload), timeout);
   }
 
-  /** Sends copies, in order. {@link LapwingException#progress()} is how many, where not all were. */
+  /**
+   * Sends copies in order. On failure, {@link LapwingException#progress()} is the number that were
+   * sent.
+   */
   public void send(List<Message> messages, Duration timeout) {
     lease.end();
     sendAll(messages, timeout);
@@ -107,8 +111,8 @@ public final class Producer extends Channel {
   }
 
   /**
-   * For an event loop. True: there is no room for such a message, and {@link #fd()} becomes readable
-   * when that may have changed. False: claim at once.
+   * For an event loop. True: there is no room for such a message, and {@link #fd()} becomes
+   * readable when that may have changed. False: claim at once.
    */
   public boolean armFor(long bytes) {
     lease.end();

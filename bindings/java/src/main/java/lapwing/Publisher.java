@@ -16,17 +16,17 @@ import java.time.Duration;
  * }
  * }</pre>
  *
- * <p>Threads: one at a time, any; {@link #interrupt()}, {@link #close()} and {@link #destroy()} at any
- * time.
+ * <p>Threads: any thread, but only one at a time. {@link #interrupt()}, {@link #close()} and
+ * {@link #destroy()} may be called at any time.
  */
 public final class Publisher extends Handle {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
   private static final Duration OPEN_TIMEOUT = Duration.ofSeconds(10); // as in C++
-  private static final long STAGING_BYTES = 64 << 10; // of rows that come from the heap
+  private static final long STAGING_BYTES = 64 << 10; // for rows on the heap
 
   private final int recordBytes;
   private final RowTypes types;
-  private MemorySegment staging; // made when rows come from the heap
+  private MemorySegment staging; // allocated for the first rows on the heap
 
   private Publisher(MemorySegment pointer, Path directory) {
     super("publisher", pointer, C::publisher_interrupt, C::publisher_destroy);
@@ -35,14 +35,14 @@ public final class Publisher extends Handle {
     recordBytes = inspect().recordBytes();
   }
 
-  /** Waits at most 10 s for another publisher to end. */
+  /** Opens a publisher. Waits at most 10 s for another publisher to end. */
   public static Publisher open(Path directory, PublisherOptions options) {
     return open(directory, options, OPEN_TIMEOUT);
   }
 
   /**
-   * Takes the bus, whose directory is made if it is missing, settles the last session and begins one.
-   * Waits at most that long for another publisher to end.
+   * Takes the bus, settles the last session and begins a new one. Creates the directory if it is
+   * missing. Waits at most that long for another publisher to end.
    */
   public static Publisher open(Path directory, PublisherOptions options, Duration timeout) {
     try (Arena arena = Arena.ofConfined()) {
@@ -61,33 +61,35 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Publishes records, end to end, in order, and returns the sequence of the last one. Waits only for
-   * the journal. {@link LapwingException#progress()} is the last that was published before a failure.
+   * Publishes records, end to end, in order, and returns the sequence of the last one. Waits only
+   * for the journal. On failure, {@link LapwingException#progress()} is the last sequence that was
+   * published.
    */
   public long publish(MemorySegment rows, Duration timeout) {
     return publish(rows, recordBytes, timeout);
   }
 
-  /** The same; waits as long as the journal takes. */
+  /** The same; waits for the journal without a limit. */
   public long publish(MemorySegment rows) {
     return publish(rows, recordBytes, Lapwing.FOREVER);
   }
 
   /**
-   * Publishes one record. If the row was allocated for a schema, it is compared with the schema of the
-   * bus, once for each schema. RECORD_SIZE: they differ; the message names the first such field.
+   * Publishes one record. If the row was allocated for a schema, that schema is compared with the
+   * schema of the bus, once. RECORD_SIZE: they differ; the message names the first field that
+   * differs.
    */
   public long publish(Row row) {
     types.check(row);
     return publish(row.memory(), row.bytes(), Lapwing.FOREVER);
   }
 
-  /** Records from the heap. They are copied once more than those of native memory. */
+  /** Publishes records on the heap. They are copied once more than those in native memory. */
   public long publish(byte[] rows) {
     return publish(MemorySegment.ofArray(rows));
   }
 
-  /** Records of a size that the caller states: RECORD_SIZE where it is not the bus's. */
+  /** Publishes records of the given size. RECORD_SIZE: it is not the bus's. */
   public long publish(MemorySegment rows, int rowBytes, Duration timeout) {
     if (rowBytes < 1 || rows.byteSize() % rowBytes != 0) {
       throw new LapwingException(ErrorCode.RECORD_SIZE, rows.byteSize()
@@ -108,11 +110,12 @@ public final class Publisher extends Handle {
     long count = rows.byteSize() / rowBytes;
     out.set(ValueLayout.JAVA_LONG, 0, 0L);
     int result = C.ERROR_WOULD_BLOCK;
-    if (timeoutNs == 0 || count == 1) { // seldom does one record have to wait
+    if (timeoutNs == 0 || count == 1) { // one record seldom has to wait
       result = C.publisher_publish_now(publisher, rows, count, rowBytes, 0, out, error);
     }
     if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
-      // Not in slices: some of the records may be published when one has passed, and each is a stall.
+      // Not in slices: some records may be published after a slice, and each slice would count as a
+      // stall.
       result = interruptibly(
           () -> C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error));
     }
@@ -143,7 +146,7 @@ public final class Publisher extends Handle {
     return last;
   }
 
-  /** Waits until everything published is durable, and returns the last durable sequence. */
+  /** Waits until everything published is durable. Returns the last durable sequence. */
   public long flush(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment publisher = enter();
@@ -178,8 +181,9 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Ends the session: everything durable, the end recorded, subscribers informed. Idempotent. Where it
-   * takes longer than that, a thread of the library continues it, and a later call returns how it ended.
+   * Ends the session: makes everything durable, records the end and notifies subscribers.
+   * Idempotent. If the timeout passes, a thread of the library continues, and a later call returns
+   * how the session ended.
    */
   public void end(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -201,8 +205,8 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Ends the session as {@link #end} does, within 10 s, and gives everything back in any case. Also in a
-   * thread that is interrupted already; an interrupt during the wait ends it.
+   * Ends the session like {@link #end}, within 10 s, and frees everything in any case. This also
+   * works in a thread that is already interrupted. An interrupt during the wait ends the wait.
    */
   @Override
   public void close() {
@@ -221,8 +225,8 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Gives everything back and does not wait. A thread of the library completes the session. A program
-   * that ends waits for that thread, for 10 s at most.
+   * Frees everything without waiting. A thread of the library completes the close. A program that
+   * exits waits for that thread, for 10 s at most.
    */
   public void destroy() {
     super.close();

@@ -9,11 +9,12 @@ import java.util.UUID;
  * The counters of a publisher, and the state of its journal.
  *
  * @param first sequence of this session's first record
- * @param head the last that was published
- * @param durable the last that no power cut takes back
+ * @param head last sequence that was published
+ * @param durable last sequence that no power cut removes
  * @param sourceOffset records of the source that earlier sessions published
- * @param journalErrno of the journal's failure; 0: none
- * @param voidFirst to voidLast: what this start recorded as a void; 0, 0: nothing
+ * @param journalErrno errno of the journal's failure; 0: none
+ * @param voidFirst first of the sequences that this start recorded as a void, up to voidLast;
+ *     0: none
  * @param journalStalls times that publish waited for the journal
  * @param idleWakes one for each sleeper and idle period
  * @param doorbells wakes of parked subscribers
@@ -23,7 +24,7 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
     int journalErrno, long voidFirst, long voidLast, long journalStalls, long journalStallNsMax,
     long journalStallNsTotal, long idleWakes, long doorbells) {
 
-  /** How the start settled the session before it. */
+  /** How a start settled the session before it. */
   public enum Settled {
     /** A state of a later release. */
     UNKNOWN(0),
@@ -31,9 +32,9 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
     FRESH(C.SETTLED_FRESH),
     /** The last session had ended cleanly. */
     CONTINUED(C.SETTLED_CONTINUED),
-    /** It was killed; the ring gave what was missing. */
+    /** It was killed; the missing records were in the ring. */
     RECOVERED(C.SETTLED_RECOVERED),
-    /** After a power cut: cut at durable, what was reserved is a void. */
+    /** Power cut: the session was cut at durable, and the rest of the reservation is a void. */
     CUT(C.SETTLED_CUT),
     /** The journal had failed: a new one. */
     RESET(C.SETTLED_RESET);
@@ -53,21 +54,21 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
       return UNKNOWN;
     }
 
-    /** "recovered". */
+    /** Returns a name such as "recovered". */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
 
-  /** How the journal is. */
+  /** The state of the journal. */
   public enum JournalState {
-    /** There is none. */
+    /** The bus has no journal. */
     NONE(C.JOURNAL_STATE_NONE),
     GOOD(C.JOURNAL_STATE_GOOD),
-    /** `durable` stays where it is; live publishing continues. */
+    /** `durable` is frozen; live publishing continues. */
     FAILED(C.JOURNAL_STATE_FAILED),
-    /** Likewise: {@link PublisherOptions.OnJournalLag#SHED}. */
+    /** The same, by {@link PublisherOptions.OnJournalLag#SHED}. */
     SHED(C.JOURNAL_STATE_SHED);
 
     private final int number;
@@ -82,10 +83,10 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
           return state;
         }
       }
-      return FAILED; // of a later release: not good
+      return FAILED; // a state of a later release: not good
     }
 
-    /** "good". */
+    /** Returns a name such as "good". */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);

@@ -6,13 +6,13 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** Options of a publisher. Immutable: use it for any number of publishers. */
+/** Options of a publisher. Immutable and reusable. */
 public final class PublisherOptions {
   /** The action when the journal is a whole ring behind. */
   public enum OnJournalLag {
-    /** Waits for the disk. */
+    /** Publishing waits for the disk. */
     WAIT(C.ON_JOURNAL_LAG_WAIT),
-    /** Gives the journal up for the rest of the session. */
+    /** Journaling stops for the rest of the session. */
     SHED(C.ON_JOURNAL_LAG_SHED);
 
     final int number;
@@ -24,9 +24,9 @@ public final class PublisherOptions {
 
   /** The action when the journal has failed. */
   public enum OnJournalFailure {
-    /** Continues live. */
+    /** Publishing continues live. */
     CONTINUE(C.ON_JOURNAL_FAILURE_CONTINUE),
-    /** Ends. */
+    /** Publishing ends. */
     STOP(C.ON_JOURNAL_FAILURE_STOP);
 
     final int number;
@@ -76,7 +76,7 @@ public final class PublisherOptions {
     sourceOffset = given.sourceOffset;
   }
 
-  /** Begins with the defaults. */
+  /** Returns a builder with the defaults. */
   public static Builder builder() {
     return new Builder();
   }
@@ -111,15 +111,17 @@ public final class PublisherOptions {
     }
 
     /**
-     * The name of a schema that Lapwing ships, or of your own. Default: the name in {@link #schema}, else
-     * "bytes".
+     * The name of a schema that Lapwing ships, or your own. Default: the name in {@link #schema},
+     * else "bytes".
      */
     public Builder schemaName(String name) {
       this.schemaName = name;
       return this;
     }
 
-    /** The fields of a record. Default: those of the shipped schema of {@link #schemaName}, or none. */
+    /**
+     * The fields of a record. Default: those of the shipped schema of {@link #schemaName}, or none.
+     */
     public Builder schema(Schema schema) {
       return schema(schema == null ? null : schema.text());
     }
@@ -130,19 +132,19 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** Record size in bytes, 8 to 4,088. Default: as in {@link #schema}, else 56. */
+    /** Record size in bytes, 8 to 4,088. Default: that of {@link #schema}, else 56. */
     public Builder recordBytes(int bytes) {
       this.recordBytes = Options.size("recordBytes", bytes);
       return this;
     }
 
-    /** Slots of the ring, a power of two; what fits by default, up to 1,048,576. */
+    /** Number of slots of the ring, a power of two. Default: what fits, up to 1,048,576. */
     public Builder capacity(long slots) {
       this.capacity = Options.size("capacity", slots);
       return this;
     }
 
-    /** No journal: records that were lapped are lost to readers. */
+    /** Keeps no journal: lapped records are lost to readers. */
     public Builder noJournal(boolean noJournal) {
       return flag(C.PUBLISHER_NO_JOURNAL, noJournal);
     }
@@ -153,14 +155,14 @@ public final class PublisherOptions {
     }
 
     /**
-     * The program sets the field ts_recv of each record to its time of publishing: subscribers measure
-     * ages from it ({@link SubscriberOptions#measureEvery}).
+     * States that the program sets the field ts_recv of each record to its time of publishing.
+     * Subscribers then measure ages from it ({@link SubscriberOptions#measureEvery}).
      */
     public Builder restamped(boolean restamped) {
       return flag(C.PUBLISHER_RESTAMPED, restamped);
     }
 
-    /** Continues the source of {@link #source} after its records in the journal. */
+    /** Continues the {@link #source} after its records in the journal. */
     public Builder resume(boolean resume) {
       return flag(C.PUBLISHER_RESUME, resume);
     }
@@ -171,13 +173,13 @@ public final class PublisherOptions {
       return flag(C.PUBLISHER_GROUP, true);
     }
 
-    /** The bus directory on tmpfs by default, else one in /dev/shm. */
+    /** Directory of the ring. Default: the bus directory on tmpfs, else one in /dev/shm. */
     public Builder ringDirectory(Path directory) {
       this.ringDirectory = directory;
       return this;
     }
 
-    /** {@code journal} in the bus directory by default. */
+    /** Directory of the journal; {@code journal} in the bus directory by default. */
     public Builder journalDirectory(Path directory) {
       this.journalDirectory = directory;
       return this;
@@ -195,25 +197,25 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** The oldest segments beyond it are removed; 0: no limit. */
+    /** Maximum size of the journal. Beyond it, the oldest segments are removed. 0: no limit. */
     public Builder retainBytes(long bytes) {
       this.retainBytes = Options.size("retainBytes", bytes);
       return this;
     }
 
-    /** The oldest segments are removed by the age of their newest record; never by default. */
+    /** A segment is removed once its newest record is older than this; never by default. */
     public Builder retainAge(Duration age) {
       this.retainAge = Options.span("retainAge", age);
       return this;
     }
 
-    /** The action when the journal is a whole ring behind; wait is the default. */
+    /** The action when the journal is a whole ring behind; wait by default. */
     public Builder onJournalLag(OnJournalLag onJournalLag) {
       this.onJournalLag = onJournalLag;
       return this;
     }
 
-    /** The action when the journal has failed; continue is the default. */
+    /** The action when the journal has failed; continue by default. */
     public Builder onJournalFailure(OnJournalFailure onJournalFailure) {
       this.onJournalFailure = onJournalFailure;
       return this;
@@ -225,7 +227,9 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** Id of the source, which the journal keeps, and the number of its records before the first. */
+    /**
+     * Id of the source, which the journal stores, and the number of its records before the first.
+     */
     public Builder source(long id, long offset) {
       this.sourceId = id;
       this.sourceOffset = offset;
@@ -237,7 +241,7 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** The options as they are set now. */
+    /** Returns the options as they are currently set. */
     public PublisherOptions build() {
       return new PublisherOptions(this);
     }

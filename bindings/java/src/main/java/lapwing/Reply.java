@@ -5,15 +5,15 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 
 /**
- * How a call ended.
+ * The end of a call.
  *
- * @param call the number that {@link Duplex#start} gave
- * @param result OK: the other side answered. Else why it did not, TIMED_OUT for example
- * @param isError the answer is an error of the other side's own: {@link #code()}, {@link #text()}
+ * @param call the number that {@link Duplex#start} returned
+ * @param result OK if the other side answered; otherwise the reason, for example TIMED_OUT
+ * @param isError true if the answer is an error of the other side: {@link #code()}, {@link #text()}
  * @param isLate the call had ended already ({@link ChannelOptions#lateReplies})
- * @param code of an error, the server's to choose
- * @param type of the answer, the server's to choose
- * @param payload of the answer, read-only, in memory of its own
+ * @param code number of the error, chosen by the server
+ * @param type type of the answer, chosen by the server
+ * @param payload payload of the answer, read-only, in its own memory
  */
 public record Reply(long call, ErrorCode result, boolean isError, boolean isLate, int code, int type,
     MemorySegment payload) {
@@ -28,7 +28,7 @@ public record Reply(long call, ErrorCode result, boolean isError, boolean isLate
         result == ErrorCode.OK ? Channel.copied(message) : MemorySegment.ofArray(new byte[0]));
   }
 
-  /** The payload as text: of an error, its words. */
+  /** The payload as text. For an error, this is its message. */
   public String text() {
     return new String(payload.toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
   }

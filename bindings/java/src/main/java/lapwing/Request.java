@@ -6,9 +6,9 @@ import java.lang.foreign.ValueLayout;
 /**
  * A call or a one-way message of the other side of a duplex.
  *
- * @param call the number to answer; 0: one-way, no answer is waited for
- * @param type the other side's to choose
- * @param payload read-only, in memory of its own
+ * @param call the number of the call; 0: one-way, no answer is expected
+ * @param type chosen by the other side
+ * @param payload read-only, in its own memory
  */
 public record Request(long call, int type, MemorySegment payload) {
   static Request of(MemorySegment request) {
@@ -17,7 +17,7 @@ public record Request(long call, int type, MemorySegment payload) {
         message.get(ValueLayout.JAVA_INT, C.message.type), Channel.copied(message));
   }
 
-  /** It waits for an answer. */
+  /** Whether an answer is expected. */
   public boolean isCall() {
     return call != 0;
   }

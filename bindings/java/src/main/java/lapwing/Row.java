@@ -7,11 +7,12 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A record, or an entry of a state, in place in memory: a flyweight. Rows of a batch are one
- * object that moves; take out what is needed before the next row. Fields come from a {@link Schema};
- * the methods that take an offset are for fields that are known otherwise, and the fastest.
+ * A record, or an entry of a state, in place in memory: a flyweight. The rows of a batch are one
+ * object that moves, so read the fields before you move to the next row. Fields come from a {@link
+ * Schema}. The methods that take an offset are the fastest, for fields whose offset you know.
  *
- * <p>A row of a batch is read-only. One that was allocated is the program's, to write and publish.
+ * <p>A row of a batch is read-only. An allocated row belongs to the program, which can write and
+ * publish it.
  */
 public final class Row {
   static final ValueLayout.OfShort SHORT =
@@ -32,19 +33,19 @@ public final class Row {
     long conflated(long index);
   }
 
-  private final Source source; // null: a row of its own
+  private final Source source; // null: an allocated row
   private MemorySegment memory;
   private int bytes;
   private long offset;
   private long index;
-  private long sequence; // of a row of its own
-  private Schema schema; // of a row of its own; null: it is bytes
+  private long sequence; // of an allocated row
+  private Schema schema; // of an allocated row; null: plain bytes
 
   Row(Source source) {
     this.source = source;
   }
 
-  /** Memory of its own, outside of the heap, all zero. */
+  /** Allocates a row in native memory, all zero. */
   public static Row allocate(int bytes) {
     Row row = new Row(null);
     row.lie(Arena.ofAuto().allocate(bytes, 8), bytes);
@@ -52,8 +53,8 @@ public final class Row {
   }
 
   /**
-   * Allocates memory for a record of that schema. If the bus has another schema, publishing the row and
-   * reading into it fail with RECORD_SIZE, and the message names the first field that differs.
+   * Allocates memory for a record of that schema. If the bus has another schema, publishing the row
+   * and reading into it fail with RECORD_SIZE, and the message names the first field that differs.
    */
   public static Row allocate(Schema schema) {
     Row row = allocate(schema.recordBytes());
@@ -65,13 +66,15 @@ public final class Row {
     return schema;
   }
 
-  /** In which memory. */
+  /** Sets the memory of the row. */
   void lie(MemorySegment memory, int bytes) {
     this.memory = memory;
     this.bytes = bytes;
   }
 
-  /** Where in it: two stores, since a loop pays for each. */
+  /**
+   * Sets the position in the memory. It is only two stores, because a loop does this for each row.
+   */
   void move(long offset, long index) {
     this.offset = offset;
     this.index = index;
@@ -86,29 +89,31 @@ public final class Row {
     return source == null ? sequence : source.sequence(index);
   }
 
-  /** How many older records this one replaces, for a subscriber that conflates. */
+  /** The number of older records that this one replaces, for a subscriber that conflates. */
   public long conflated() {
     return source == null ? 0 : source.conflated(index);
   }
 
-  /** Its size. */
+  /** The size of the row. */
   public int bytes() {
     return bytes;
   }
 
-  /** Its bytes, where they are. They change when the row moves on or its batch is read into. */
+  /** The bytes of the row, in place. They change when the row moves or its batch is read into. */
   public MemorySegment memory() {
     return bytes == memory.byteSize() ? memory : memory.asSlice(offset, bytes);
   }
 
-  /** A copy of its bytes. */
+  /** Returns a copy of the row's bytes. */
   public byte[] toArray() {
     return memory().toArray(ValueLayout.JAVA_BYTE);
   }
 
   // ---- by field ---------------------------------------------------------------------------------
 
-  /** Any whole number or letter. An unsigned number of 8 bytes comes as the long of its bits. */
+  /**
+   * Returns an integer or a letter. An unsigned 8-byte number becomes the long with the same bits.
+   */
   public long getLong(Field field) {
     long at = at(field);
     return switch (field.type()) {
@@ -123,7 +128,7 @@ public final class Row {
     };
   }
 
-  /** Any whole number that fits; unsigned numbers of 4 bytes come as the int of their bits. */
+  /** Returns an integer that fits. An unsigned 4-byte number becomes the int with the same bits. */
   public int getInt(Field field) {
     return switch (field.type()) {
       case INT64, UINT64 -> throw unsuited(field, "an int");
@@ -131,7 +136,7 @@ public final class Row {
     };
   }
 
-  /** Any number. A price is in its currency: 4500.25; NaN: none. */
+  /** Returns any number. A price is in its currency, such as 4500.25; NaN: none. */
   public double getDouble(Field field) {
     return switch (field.type()) {
       case FLOAT64 -> memory.get(DOUBLE, at(field));
@@ -141,12 +146,12 @@ public final class Row {
     };
   }
 
-  /** A letter. */
+  /** Returns a letter. */
   public char getChar(Field field) {
     return (char) getLong(field);
   }
 
-  /** Letters, up to the first zero. */
+  /** Returns the text up to the first zero. */
   public String getText(Field field) {
     if (field.type() == Field.Type.CHAR) {
       return String.valueOf(getChar(field));
@@ -159,12 +164,12 @@ public final class Row {
     return new String(letters, 0, end, StandardCharsets.UTF_8);
   }
 
-  /** A copy of the field's bytes. */
+  /** Returns a copy of the field's bytes. */
   public byte[] getBytes(Field field) {
     return memory.asSlice(at(field), field.bytes()).toArray(ValueLayout.JAVA_BYTE);
   }
 
-  /** Writes any whole number or letter, cut to the field's bytes. */
+  /** Writes an integer or a letter, truncated to the field's size. */
   public Row put(Field field, long value) {
     long at = at(field);
     switch (field.type()) {
@@ -187,7 +192,7 @@ public final class Row {
     return this;
   }
 
-  /** Writes letters or bytes; the rest of the field becomes zero. */
+  /** Writes a text. The rest of the field becomes zero. */
   public Row put(Field field, String text) {
     byte[] letters = text.getBytes(StandardCharsets.UTF_8);
     if (letters.length > field.bytes()) {

@@ -3,23 +3,23 @@ package lapwing;
 import java.util.function.Supplier;
 
 /**
- * Compares schemas of rows with the records of a session, each schema once. One thread at a time, as the
- * object that it belongs to.
+ * Compares schemas of rows with the records of a session, each schema once. One thread at a time
+ * may use it, like the object that it belongs to.
  */
 final class RowTypes {
   private final Supplier<Schema> source;
-  private final String sourceName; // as a program calls it
+  private final String sourceName; // the name in programs
   private boolean isLoaded;
   private Schema actual; // null: the bus has no schema
   private Schema fitting; // the last one that fits
 
-  /** NOT_FOUND from the source: the bus has no schema. */
+  /** If the source throws NOT_FOUND, the bus has no schema. */
   RowTypes(Supplier<Schema> source, String sourceName) {
     this.source = source;
     this.sourceName = sourceName;
   }
 
-  /** RECORD_SIZE: the fields of the row's schema differ from those of the records. */
+  /** Throws RECORD_SIZE if the fields of the row's schema differ from those of the records. */
   void check(Row row) {
     Schema given = row.schema();
     if (given != null && given != fitting) {

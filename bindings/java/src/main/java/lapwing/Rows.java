@@ -31,7 +31,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     row.lie(memory, rowBytes);
   }
 
-  /** How many. */
+  /** The number of rows. */
   public int count() {
     return count;
   }
@@ -41,12 +41,12 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     return rowBytes;
   }
 
-  /** The sequence of row 0; 0 of a state. */
+  /** The sequence of row 0; 0 for a state. */
   public long first() {
     return first;
   }
 
-  /** The sequence of a record; 0 of an entry of a state. */
+  /** The sequence of a record; 0 for an entry of a state. */
   @Override
   public long sequence(long index) {
     if (this instanceof State) {
@@ -62,14 +62,14 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     return sequences.getAtIndex(ValueLayout.JAVA_LONG, index);
   }
 
-  /** How many older records that row replaces, for a subscriber that conflates. */
+  /** The number of older records that a row replaces, for a subscriber that conflates. */
   @Override
   public long conflated(long index) {
     return conflated == null || this instanceof State ? 0
         : conflated.getAtIndex(ValueLayout.JAVA_LONG, index);
   }
 
-  /** Moves the one {@link Row} of this object there. */
+  /** Moves the one {@link Row} of this object to that row, and returns it. */
   public Row row(int index) {
     if (index < 0 || index >= count) {
       throw new IndexOutOfBoundsException("row " + index + " of " + count);
@@ -104,7 +104,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     };
   }
 
-  /** The same rows in memory of their own. */
+  /** Returns a copy of the rows in its own memory. */
   public abstract Rows copy();
 
   <R extends Rows> R copyTo(R copy) {

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The fields of a record, with a name and a version. Programs in any language read a struct by name
- * if its publisher gave the schema, as LAPWING_RECORD of C++ does:
+ * The fields of a record, with a name and a version. If the publisher provides the schema, as
+ * LAPWING_RECORD in C++ does, programs in any language can read the fields by name:
  *
  * <pre>{@code
  * Schema schema = subscriber.schema();
@@ -21,20 +21,24 @@ import java.util.List;
  *
  * @param hash of the text, never 0
  * @param fields in the order of their offsets
- * @param text the whole schema in JSON, names of values included: what {@link PublisherOptions#schema} and
- *     {@link SubscriberOptions#expect} take
+ * @param text the whole schema in JSON, including the names of values, for
+ *     {@link PublisherOptions#schema} and {@link SubscriberOptions#expect}
  */
 public record Schema(String name, int version, int recordBytes, long hash, List<Field> fields,
     String text) {
 
-  /** One that Lapwing ships, in its newest version ("dbn.mbo", "kv16"), or "orders", of that fold. */
+  /**
+   * Returns the newest version of a schema that Lapwing ships ("dbn.mbo", "kv16"), or of the fold
+   * "orders".
+   */
   public static Schema of(String name) {
     return load(null, name);
   }
 
   /**
-   * The schema of a bus as it is on disk now. {@link Subscriber#schema()} is the schema of the records
-   * that a subscriber delivers. {@link ErrorCode#NOT_FOUND}: the bus has no schema.
+   * Returns the schema of a bus that is currently on disk. {@link Subscriber#schema()} is the
+   * schema of the records that a subscriber delivers. {@link ErrorCode#NOT_FOUND}: the bus has no
+   * schema.
    */
   public static Schema ofBus(Path directory) {
     return load(directory, null);
@@ -50,7 +54,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
     }
   }
 
-  /** A function of C that fills in a schema, as far as the memory goes. */
+  /** A C function that fills in a schema, as far as it fits into the memory. */
   interface Source {
     int fill(MemorySegment schema, MemorySegment fields, long fieldsMax, MemorySegment text,
         long textBytesMax);
@@ -74,7 +78,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
               schema.get(ValueLayout.JAVA_LONG, C.schema.hash),
               fields(fields, countNow), text.getString(0));
         }
-        boolean isLarger = countNow > count || textNow > textBytes; // than the memory given
+        boolean isLarger = countNow > count || textNow > textBytes; // larger than the memory
         if (!isLarger || (result != C.OK && result != C.ERROR_TOO_SMALL)) {
           throw LapwingException.of(result, error, 0);
         }
@@ -92,7 +96,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
     return List.copyOf(fields);
   }
 
-  /** The field of that name. Take it once, outside of loops. */
+  /** Returns the field with that name. Call it once, outside loops. */
   public Field field(String name) {
     Field field = find(name);
     if (field != null) {
@@ -103,7 +107,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
         + String.join(", ", fields.stream().map(Field::name).toList()));
   }
 
-  /** The field of that name, or null if the schema has no such field. */
+  /** Returns the field with that name, or null if there is none. */
   Field find(String name) {
     for (Field field : fields) {
       if (field.name().equals(name)) {
@@ -114,8 +118,8 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
   }
 
   /**
-   * The record as a layout of java.lang.foreign, to make a {@code VarHandle} of each field. Nothing in
-   * it is aligned, so it fits rows wherever they begin.
+   * Returns the record as a layout of java.lang.foreign, for a {@code VarHandle} of each field. It
+   * requires no alignment, so it fits rows at any address.
    */
   public StructLayout layout() {
     List<MemoryLayout> members = new ArrayList<>();

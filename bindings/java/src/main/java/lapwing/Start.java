@@ -2,7 +2,7 @@ package lapwing;
 
 import java.time.Instant;
 
-/** Where a subscriber begins. */
+/** The position at which a subscriber begins. */
 public final class Start {
   final int kind;
   final long value;
@@ -24,22 +24,22 @@ public final class Start {
     return new Start(C.START_OLDEST, 0, null);
   }
 
-  /** That record. */
+  /** The record with that sequence. */
   public static Start sequence(long sequence) {
     return new Start(C.START_SEQUENCE, sequence, null);
   }
 
-  /** At that time or a little before, so that nothing that was published since is missed. */
+  /** That time or a little before it, so that no record published since then is missed. */
   public static Start time(Instant time) {
     return timeNs(Lapwing.nanos(time));
   }
 
-  /** The same; UTC nanoseconds since 1970. */
+  /** The same, with a time in UTC nanoseconds since 1970. */
   public static Start timeNs(long utcNs) {
     return new Start(C.START_TIME, utcNs, null);
   }
 
-  /** The state of the newest checkpoint, then the records that follow. */
+  /** The state of the newest checkpoint, then the records after it. */
   public static Start snapshot() {
     return new Start(C.START_SNAPSHOT, 0, null);
   }

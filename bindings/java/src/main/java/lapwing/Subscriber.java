@@ -13,13 +13,16 @@ import java.util.concurrent.Flow;
 /**
  * Reads a bus at its own pace: records, states and events, in order.
  *
- * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time.
+ * <p>Threads: any thread, but only one at a time. {@link #interrupt()} and {@link #close()} may be
+ * called at any time.
  */
 public final class Subscriber extends Handle {
   /** The result of {@link #readOne} if there is no record. */
   public static final long NOTHING = 0;
 
-  /** The result of {@link #readOne} if an event or a state precedes the next record: read it. */
+  /**
+   * The result of {@link #readOne} if an event or a state comes before the next record: read it.
+   */
   public static final long EVENT_DUE = -1;
 
   final boolean conflates;
@@ -32,12 +35,12 @@ public final class Subscriber extends Handle {
     this.isSparse = options.isSparse();
   }
 
-  /** With the options' defaults: live, and gaps are filled. */
+  /** Opens a subscriber with default options: it begins live, and fills gaps. */
   public static Subscriber open(Path directory) {
     return open(directory, SubscriberOptions.builder().build());
   }
 
-  /** Checks the options, and does not wait: the calls that read wait for the bus. */
+  /** Checks the options. Does not wait: the calls that read wait for the bus. */
   public static Subscriber open(Path directory, SubscriberOptions options) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
@@ -49,9 +52,10 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * Rows or one event, into the batch; null: nothing came in that time. The rows are of one session,
-   * one size and one kind. An exception is the end, and is thrown again, except for INTERRUPTED,
-   * TOO_SMALL and MISUSE. {@link ErrorCode#CLOSED} requires {@link SubscriberOptions#endAtClose}.
+   * Reads rows or one event into the batch; null: nothing came in that time. The rows are of one
+   * session, one size and one kind. All exceptions are final, except for INTERRUPTED, TOO_SMALL and
+   * MISUSE: later calls throw them again. {@link ErrorCode#CLOSED} requires {@link
+   * SubscriberOptions#endAtClose}.
    */
   public Item read(Batch batch, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -85,25 +89,25 @@ public final class Subscriber extends Handle {
     }
   }
 
-  /** Each session has a schema of its own. */
+  /** Each session has its own schema. */
   private void note(Event event) {
     if (event.kind() == Event.Kind.SESSION || event.kind() == Event.Kind.RESET) {
       types = event.isDescribed() ? new RowTypes(this::schema, "Subscriber.schema()") : null;
     }
   }
 
-  /** The same; waits without end, and never returns null. */
+  /** The same; waits without a limit, and never returns null. */
   public Item read(Batch batch) {
     return read(batch, Lapwing.FOREVER);
   }
 
   /**
-   * The next record and nothing else, the fast path: its sequence, or {@link #NOTHING}, or
-   * {@link #EVENT_DUE}. The row must be allocated, with the size of the bus's records. RECORD_SIZE: it
-   * has another size, or was allocated for a schema with other fields than {@link #schema()}.
+   * Reads only the next record: the fast path. Returns its sequence, {@link #NOTHING} or
+   * {@link #EVENT_DUE}. The row must be allocated, with the size of the bus's records. RECORD_SIZE:
+   * it has another size, or was allocated for a schema with other fields than {@link #schema()}.
    *
-   * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. It is short, but for
-   * records that come from the journal: the disk may have to read them.
+   * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. The call is
+   * short, unless a record comes from the journal and must be read from the disk.
    */
   public long readOne(Row row, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -140,9 +144,9 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * The schema of the records, as of the last SESSION or RESET event: the next session may have other
-   * fields in records of the same size. NOT_FOUND: the session has no schema. MISUSE: no session was
-   * delivered yet.
+   * Returns the schema of the records, as of the last SESSION or RESET event. The next session may
+   * have other fields in records of the same size. NOT_FOUND: the session has no schema. MISUSE: no
+   * session was delivered yet.
    */
   public Schema schema() {
     MemorySegment subscriber = enter();
@@ -154,7 +158,7 @@ public final class Subscriber extends Handle {
     }
   }
 
-  /** How old records were when they were delivered; empty: no age was measured. */
+  /** Returns the ages of records at their delivery; empty: no age was measured. */
   public Optional<Ages> ages() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment ages = Text.struct(arena, C.ages.SIZE);
@@ -173,8 +177,9 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * Every item, for a loop, each read into the same batch. Ends with a clean close of the bus
-   * ({@link SubscriberOptions#endAtClose}), and when this subscriber is closed, also by another thread.
+   * Returns all items for a loop. Each is read into the same batch. The loop ends with a clean
+   * close of the bus ({@link SubscriberOptions#endAtClose}), and when any thread closes this
+   * subscriber.
    */
   public Iterable<Item> items(Batch batch) {
     return () -> new Items(batch);
@@ -216,9 +221,9 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * Every item, pushed to one {@link Flow.Subscriber} by a thread of its own, as far as it has
-   * requested. The rows are copies, so they may be kept. Cancelling interrupts the wait; closing stays
-   * the program's. No other thread may read from this subscriber meanwhile.
+   * Returns a publisher that pushes the requested items to one {@link Flow.Subscriber}, on a
+   * separate thread. The rows are copies, so they may be kept. Cancelling interrupts the wait, but
+   * does not close this subscriber. No other thread may read from this subscriber meanwhile.
    */
   public Flow.Publisher<Item> publisher(int rowsMax) {
     return new ItemPublisher(this, rowsMax);
@@ -237,12 +242,12 @@ public final class Subscriber extends Handle {
     }
   }
 
-  /** The position to store: after everything that was delivered. */
+  /** Returns the position to store: after everything that was delivered. */
   public Position position() {
     return position(0);
   }
 
-  /** The position after that record of the last batch. */
+  /** Returns the position after that record of the last batch. */
   public Position position(long sequence) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment position = arena.allocate(C.position.SIZE, 8);
@@ -257,8 +262,8 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * For an event loop in native code: this subscriber's own descriptor, not to be closed. It becomes
-   * readable when a read that came back with nothing may have something. Costs a helper thread.
+   * For an event loop in native code. The descriptor belongs to this subscriber: do not close it.
+   * It is readable when a read that returned nothing may have a result. Costs a helper thread.
    */
   public int fd() {
     MemorySegment subscriber = enter();

@@ -7,20 +7,20 @@ import java.util.UUID;
 /**
  * The counters of a subscriber, and its position.
  *
- * @param recordBytes of the session that was delivered last; 0: none was
- * @param fold from the first entry of a state on
- * @param journalId of {@link Subscriber#position()}; null: none
- * @param sessionId likewise
- * @param head the newest record, as of now; 0 while no bus is attached
- * @param lag records behind it
- * @param durable no power cut takes a record up to here back
- * @param isLive it reads the ring, at most behindRecords behind
- * @param isDescribed {@link Subscriber#schema()} has the fields
- * @param records delivered; first and last are of those since the last reset
- * @param inState after a gap, not delivered since a state has them
- * @param stateEntries of all states
- * @param filtered of other instruments
- * @param conflated replaced by newer ones of their keys
+ * @param recordBytes record size of the session that was delivered last; 0: none was
+ * @param fold set from the first entry of a state on
+ * @param journalId the id in {@link Subscriber#position()}; null: none
+ * @param sessionId the id in {@link Subscriber#position()}; null: none
+ * @param head sequence of the newest record; 0 while no bus is attached
+ * @param lag number of records behind head
+ * @param durable no power cut removes a record up to this sequence
+ * @param isLive true if it reads the ring, at most behindRecords behind
+ * @param isDescribed true if {@link Subscriber#schema()} returns the fields
+ * @param records delivered records; first and last are sequences since the last reset
+ * @param inState records that were not delivered after a gap, because a state contains them
+ * @param stateEntries entries of all states
+ * @param filtered records of other instruments
+ * @param conflated records that were replaced by newer ones of their keys
  * @param waiting keys whose newest record waits for the end of the interval
  */
 public record SubscriberInfo(int recordBytes, String schemaName, String fold, UUID journalId,

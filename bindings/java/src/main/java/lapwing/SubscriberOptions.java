@@ -7,17 +7,17 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** How a subscriber reads. Immutable: use it for any number of subscribers. */
+/** Options of a subscriber. Immutable and reusable. */
 public final class SubscriberOptions {
   /** The action at a gap. */
   public enum OnGap {
     /** The missing records are read from the journal. */
     FILL(C.ON_GAP_FILL),
-    /** It is reported, and reading continues in the ring. */
+    /** The gap is reported, and reading continues in the ring. */
     SKIP(C.ON_GAP_SKIP),
-    /** It is reported, and the subscriber ends with {@link ErrorCode#STOPPED_AT_GAP}. */
+    /** The gap is reported, and the subscriber ends with {@link ErrorCode#STOPPED_AT_GAP}. */
     STOP(C.ON_GAP_STOP),
-    /** It is reported, and reading continues with the newest checkpoint's state. */
+    /** The gap is reported, and reading continues with the newest checkpoint's state. */
     SNAPSHOT(C.ON_GAP_SNAPSHOT);
 
     final int number;
@@ -67,7 +67,7 @@ public final class SubscriberOptions {
     measureEvery = given.measureEvery;
   }
 
-  /** Begins with the defaults. */
+  /** Returns a builder with the defaults. */
   public static Builder builder() {
     return new Builder();
   }
@@ -95,13 +95,13 @@ public final class SubscriberOptions {
 
     private Builder() {}
 
-    /** Shown by {@code lapwing subscribers}. */
+    /** Name of the subscriber; {@code lapwing subscribers} shows it. */
     public Builder name(String name) {
       this.name = name;
       return this;
     }
 
-    /** Where it begins; live is the default. */
+    /** The position at which it begins; live by default. */
     public Builder start(Start start) {
       this.start = start == null ? Start.live() : start;
       return this;
@@ -113,37 +113,40 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** How it waits; backoff is the default. */
+    /** How calls wait; backoff by default. */
     public Builder waitMode(WaitMode wait) {
       this.wait = wait;
       return this;
     }
 
-    /** A clean close of the bus is the end: {@link ErrorCode#CLOSED}, or the end of an iteration. */
+    /**
+     * A clean close of the bus ends the subscriber: {@link ErrorCode#CLOSED}, or the end of an
+     * iteration.
+     */
     public Builder endAtClose(boolean endAtClose) {
       this.endAtClose = endAtClose;
       return this;
     }
 
-    /** Delivers only the newest record of each key, once in 250 ms. */
+    /** Delivers only the newest record of each key, once every 250 ms. */
     public Builder conflate() {
       return conflate(null);
     }
 
-    /** Delivers only the newest record of each key, once an interval. */
+    /** Delivers only the newest record of each key, once every interval. */
     public Builder conflate(Duration interval) {
       this.conflate = true;
       this.conflateInterval = Options.span("conflate", interval);
       return this;
     }
 
-    /** More keys than that end an interval early; 65,536 by default. */
+    /** Maximum number of keys in an interval; more end it early. 65,536 by default. */
     public Builder conflateKeysMax(int keys) {
       this.conflateKeysMax = Options.size("conflateKeysMax", keys);
       return this;
     }
 
-    /** Fold of the state that a start or a gap loads; the schema's by default. */
+    /** Fold of the state that a start or a gap loads; the schema's default fold by default. */
     public Builder fold(String fold) {
       this.fold = fold;
       return this;
@@ -160,7 +163,10 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** Only these: symbols, even of digits ({@code 005930}), or numbers as {@code id:5930}. */
+    /**
+     * The chosen instruments: symbols, even of digits ({@code 005930}), or numbers as
+     * {@code id:5930}.
+     */
     public Builder instruments(String... instruments) {
       this.instruments = List.of(instruments);
       return this;
@@ -172,43 +178,47 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** How long the publisher may take for the join: 10 s by default, or {@link Lapwing#FOREVER}. */
+    /**
+     * How long the publisher may take for the join: 10 s by default, or {@link Lapwing#FOREVER}.
+     */
     public Builder flushTimeout(Duration timeout) {
       this.flushTimeout = Options.span("flushTimeout", timeout);
       return this;
     }
 
-    /** After such a silence comes the event STALE; {@link Lapwing#NEVER} by default. */
+    /** Silence of the publisher before the event STALE; {@link Lapwing#NEVER} by default. */
     public Builder staleAfter(Duration silence) {
       this.staleAfter = Options.span("staleAfter", silence);
       return this;
     }
 
-    /** The events BEHIND and LIVE go by so many records; 0, the default: not by this measure. */
+    /** Limit in records of the events BEHIND and LIVE; 0, the default: no limit. */
     public Builder behindRecords(int records) {
       this.behindRecords = Options.size("behindRecords", records);
       return this;
     }
 
-    /** The events BEHIND and LIVE go by that time; {@link Lapwing#NEVER} by default. */
+    /** Limit in time of the events BEHIND and LIVE; {@link Lapwing#NEVER} by default. */
     public Builder behindTime(Duration time) {
       this.behindTime = Options.span("behindTime", time);
       return this;
     }
 
-    /** Measures the age of every Nth record: {@link Subscriber#ages()}; 0, the default: of none. */
+    /** Measures the age of every Nth record for {@link Subscriber#ages()}; 0, the default: none. */
     public Builder measureEvery(int records) {
       this.measureEvery = Options.size("measureEvery", records);
       return this;
     }
 
-    /** The subscriber shows records to operators: its gaps and losses do not count in the bus's totals. */
+    /**
+     * The subscriber only displays records: the bus's totals do not include its gaps and losses.
+     */
     public Builder observes(boolean observes) {
       this.observes = observes;
       return this;
     }
 
-    /** The options as they are set now. */
+    /** Returns the options as they are currently set. */
     public SubscriberOptions build() {
       return new SubscriberOptions(this);
     }
@@ -218,7 +228,7 @@ public final class SubscriberOptions {
     return conflate;
   }
 
-  /** Rows do not follow one another: they need their sequences. */
+  /** Whether the sequences of rows are not consecutive, so that batches need a column for them. */
   boolean isSparse() {
     return conflate || !instruments.isEmpty();
   }

@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The instruments of symbols, by date: the mappings in the feed's DBN metadata, as the last
- * publisher of a bus wrote them.
+ * Maps symbols to instruments by date. The mappings are in the feed's DBN metadata, which the last
+ * publisher of a bus wrote.
  *
  * <pre>{@code
  * try (Symbols symbols = Symbols.open(Path.of("./es"))) {
@@ -21,9 +21,9 @@ import java.util.OptionalInt;
  * }
  * }</pre>
  *
- * <p>Outside all dates of a symbol or an instrument, the mapping that began last counts.
+ * <p>Outside all dates of a symbol or an instrument, the mapping that began last applies.
  *
- * <p>Threads: one at a time, any.
+ * <p>Threads: any thread, but only one at a time.
  */
 public final class Symbols extends Handle {
   /**
@@ -41,7 +41,7 @@ public final class Symbols extends Handle {
           date(memory.get(ValueLayout.JAVA_INT, at + C.symbol_mapping.end_date)));
     }
 
-    /** From YYYYMMDD. */
+    /** Converts a number YYYYMMDD. */
     private static LocalDate date(int number) {
       try {
         return LocalDate.of(number / 10_000, number / 100 % 100, number % 100);
@@ -66,12 +66,12 @@ public final class Symbols extends Handle {
     }
   }
 
-  /** The instrument of a symbol at that time; empty: the symbol is unknown. */
+  /** Returns the instrument of a symbol at that time; empty: the symbol is unknown. */
   public OptionalInt find(String symbol, Instant time) {
     return findNs(symbol, Lapwing.nanos(time));
   }
 
-  /** The same; UTC nanoseconds since 1970. */
+  /** The same, with a time in UTC nanoseconds since 1970. */
   public OptionalInt findNs(String symbol, long utcNs) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = Text.in(arena, symbol);
@@ -89,12 +89,12 @@ public final class Symbols extends Handle {
     }
   }
 
-  /** The mapping of an instrument at that time; empty: the instrument is unknown. */
+  /** Returns the mapping of an instrument at that time; empty: the instrument is unknown. */
   public Optional<Mapping> name(int instrumentId, Instant time) {
     return nameNs(instrumentId, Lapwing.nanos(time));
   }
 
-  /** The same; UTC nanoseconds since 1970. */
+  /** The same, with a time in UTC nanoseconds since 1970. */
   public Optional<Mapping> nameNs(int instrumentId, long utcNs) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment mapping = arena.allocate(C.symbol_mapping.SIZE, 8);
@@ -112,7 +112,7 @@ public final class Symbols extends Handle {
     }
   }
 
-  /** All mappings, by symbol, then by date. */
+  /** Returns all mappings, by symbol, then by date. */
   public List<Mapping> mappings() {
     MemorySegment symbols = enter();
     try {

@@ -6,13 +6,13 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.UUID;
 
-/** Strings and ids, as C has them. */
+/** Converts strings and ids to and from C. */
 final class Text {
   private static final UUID NONE = new UUID(0, 0);
 
   private Text() {}
 
-  /** null is NULL. */
+  /** Returns the text for C. null becomes NULL. */
   static MemorySegment in(Arena arena, Object text) {
     if (text == null) {
       return MemorySegment.NULL;
@@ -25,12 +25,12 @@ final class Text {
     return arena.allocateFrom(string);
   }
 
-  /** The text of static memory that ends with a zero. */
+  /** Returns the text of static memory that ends with a zero. */
   static String of(MemorySegment pointer) {
     return pointer.reinterpret(Integer.MAX_VALUE).getString(0);
   }
 
-  /** null where all bytes are zero: there is none. */
+  /** Returns an id; null if all bytes are zero, which means none. */
   static UUID id(MemorySegment struct, long offset) {
     ByteBuffer bytes = struct.asSlice(offset, C.id.SIZE).asByteBuffer();
     UUID id = new UUID(bytes.getLong(), bytes.getLong());
@@ -46,7 +46,7 @@ final class Text {
         .putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits());
   }
 
-  /** A struct whose first field is its size. */
+  /** Allocates a struct, and sets its first field to its size. */
   static MemorySegment struct(Arena arena, long size) {
     MemorySegment struct = arena.allocate(size, 8);
     struct.set(ValueLayout.JAVA_INT, 0, (int) size);

@@ -24,16 +24,17 @@ import java.util.Map;
  * }
  * }</pre>
  *
- * <p>A wait takes nothing from a source: call the source with {@link Lapwing#NOW}. A source with items left is
-   * ready again, and so is one that has ended, until it is removed. Sources take turns.
+ * <p>A wait takes nothing from a source: call the source with {@link Lapwing#NOW}. A source with
+ * more items is ready again. A source that has ended is ready until it is removed. Sources take
+ * turns.
  *
  * <p>The set does not own its sources. A source that is closed leaves the set.
  *
- * <p>Threads: one at a time uses the set and its sources, any; {@link #interrupt()} and {@link #close()}
- * at any time, also of a source. A call of a source during a call of its set throws MISUSE, and the
- * other way round.
+ * <p>Threads: any thread may use the set and its sources, but only one at a time. {@link
+ * #interrupt()} and {@link #close()} of the set or of a source may be called at any time. A call of
+ * a source during a call of its set throws MISUSE, and vice versa.
  *
- * @param <T> of the tokens: what the program wants to know of a source that is ready
+ * @param <T> type of the tokens, with which the program identifies a source that is ready
  */
 public final class WaitSet<T> extends Handle {
   /** Events of a descriptor: data can be read. */
@@ -58,20 +59,20 @@ public final class WaitSet<T> extends Handle {
     FD,
     TIMER;
 
-    /** "subscriber". */
+    /** Returns a name such as "subscriber". */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
 
-  /** A source of a set. Events and expirations are those of the last time that it was ready. */
+  /** A source of a set. Events and expirations are as of the last time that it was ready. */
   public static final class Source<T> {
     private final Kind kind;
     private final Handle handle; // null: a descriptor or a timer
     private final T token;
-    private long number; // that C has as its token
-    private long id; // that C gave it
+    private long number; // its token in C
+    private long id; // its id in C
     private int events;
     private long expirations;
 
@@ -85,17 +86,17 @@ public final class WaitSet<T> extends Handle {
       return kind;
     }
 
-    /** The token with which it was added. */
+    /** The token that was passed when it was added. */
     public T token() {
       return token;
     }
 
-    /** The events of a descriptor, as of poll(2). */
+    /** The events of a descriptor: those of poll(2). */
     public int events() {
       return events;
     }
 
-    /** How often a timer has expired since the time before. */
+    /** The number of expirations of a timer since it was last ready. */
     public long expirations() {
       return expirations;
     }
@@ -105,7 +106,7 @@ public final class WaitSet<T> extends Handle {
     }
   }
 
-  /** A function of C that adds a source under a number, and writes its id to `out`. */
+  /** A C function that adds a source with a number, and writes its id to `out`. */
   private interface Add {
     int add(MemorySegment set, MemorySegment source, long number);
   }
@@ -122,12 +123,12 @@ public final class WaitSet<T> extends Handle {
     this.gate = gate;
   }
 
-  /** Waits in backoff mode. */
+  /** Opens a set that waits in backoff mode. */
   public static <T> WaitSet<T> open() {
     return open(WaitMode.BACKOFF);
   }
 
-  /** A subscriber that waits busily needs a set that does. */
+  /** Opens a set. A subscriber that waits in busy mode requires a set in busy mode. */
   public static <T> WaitSet<T> open(WaitMode wait) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
@@ -139,44 +140,52 @@ public final class WaitSet<T> extends Handle {
 
   // ---- sources ----------------------------------------------------------------------------------
 
-  /** Ready when there is a record, an event or an entry of a state. MISUSE: it is in a set. */
+  /**
+   * Ready when there is a record, an event or an entry of a state. MISUSE: it is already in a set.
+   */
   public Source<T> add(Subscriber subscriber, T token) {
     return add(subscriber.conflates ? Kind.CONFLATED : Kind.SUBSCRIBER, subscriber, token,
         (set, source, number) -> C.wait_set_add_subscriber(set, source, number, out, error));
   }
 
-  /** Ready when there is a message. MISUSE: it is in a set. */
+  /** Ready when there is a message. MISUSE: it is already in a set. */
   public Source<T> add(Consumer consumer, T token) {
     return addChannel(Kind.CONSUMER, consumer, 0, token);
   }
 
-  /** Ready when there is a call, a message, a reply, or a call has timed out. MISUSE: it is in a set. */
+  /**
+   * Ready when there is a call, message or reply, or a call has timed out. MISUSE: it is already in
+   * a set.
+   */
   public Source<T> add(Duplex duplex, T token) {
     return addChannel(Kind.DUPLEX, duplex, 0, token);
   }
 
-  /** Ready when there is room for a message of that size. A wait ends a claim. MISUSE: it is in a set. */
+  /**
+   * Ready when there is room for a message of that size. A wait ends a claim. MISUSE: it is already
+   * in a set.
+   */
   public Source<T> add(Producer producer, long bytes, T token) {
     Source<T> source = addChannel(Kind.PRODUCER, producer, bytes, token);
     producers.add(producer);
     return source;
   }
 
-  /** Ready when accept or tend has something to do. MISUSE: it is in a set. */
+  /** Ready when accept or tend has something to do. MISUSE: it is already in a set. */
   public Source<T> add(Listener listener, T token) {
     return add(Kind.LISTENER, listener, token,
         (set, source, number) -> C.wait_set_add_listener(set, source, number, out, error));
   }
 
-  /** Ready when it has one of the events, as of poll(2). Remove it before it is closed. */
+  /** Ready when it has one of the events of poll(2). Remove it before you close it. */
   public Source<T> addFd(int fd, int events, T token) {
     return add(Kind.FD, null, token,
         (set, source, number) -> C.wait_set_add_fd(set, fd, events, number, out, error));
   }
 
   /**
-   * Ready after that time, and then once every interval; zero: once. {@link Lapwing#NEVER}: not until
-   * {@link #setTimer}.
+   * Adds a timer. It is ready after `in`, and then once every `every`; zero: only once. If `in` is
+   * {@link Lapwing#NEVER}, the timer starts with {@link #setTimer}.
    */
   public Source<T> addTimer(Duration in, Duration every, T token) {
     long inNs = Lapwing.nanos(in);
@@ -185,7 +194,7 @@ public final class WaitSet<T> extends Handle {
         (set, source, number) -> C.wait_set_add_timer(set, inNs, everyNs, number, out, error));
   }
 
-  /** Sets a timer anew. NOT_FOUND: it is not in the set. */
+  /** Restarts a timer. NOT_FOUND: it is not in the set. */
   public void setTimer(Source<T> timer, Duration in, Duration every) {
     long inNs = Lapwing.nanos(in);
     long everyNs = Lapwing.nanos(every);
@@ -198,7 +207,7 @@ public final class WaitSet<T> extends Handle {
     }
   }
 
-  /** False: it is not in the set (any more). */
+  /** Removes a source. Returns false if it is not in the set, or no longer. */
   public boolean remove(Source<T> source) {
     MemorySegment set = enterClosed();
     try {
@@ -284,13 +293,13 @@ public final class WaitSet<T> extends Handle {
 
   // ---- waiting ----------------------------------------------------------------------------------
 
-  /** The next source that is ready; null: none was in that time. */
+  /** Returns the next source that is ready; null: none was in that time. */
   public Source<T> await(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment set = enter();
     try {
       for (int i = 0; i < producers.size(); i++) {
-        producers.get(i).lease.endIfMine(); // of a claim, which C gives back
+        producers.get(i).lease.endIfMine(); // ends a claim, which C abandons
       }
       int result = waitOnce(set, Waits.first(timeoutNs));
       if (Waits.goesOn(this, result, timeoutNs)) {
@@ -308,7 +317,7 @@ public final class WaitSet<T> extends Handle {
     }
   }
 
-  /** Between two of these, sources that were closed are destroyed. */
+  /** Waits once. Closed sources are destroyed between two of these waits. */
   private int waitOnce(MemorySegment set, long timeoutNs) {
     gate.close();
     try {
@@ -317,7 +326,7 @@ public final class WaitSet<T> extends Handle {
         if (result != C.OK || !sourceReady().isClosed()) {
           return result;
         }
-        removeEntered(set, sourceReady()); // closed, and not destroyed: its memory is lent
+        removeEntered(set, sourceReady()); // closed, but its memory is still borrowed
       }
     } finally {
       gate.open();

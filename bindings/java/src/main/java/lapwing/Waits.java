@@ -9,13 +9,13 @@ import java.util.function.IntSupplier;
 import java.util.function.LongToIntFunction;
 
 /**
- * Waits in slices. No call stays in native code for longer than a slice, for three reasons:
+ * Waits in slices. No call stays in native code longer than a slice, for three reasons:
  * <ul>
- *   <li>A program that ends, as by Ctrl-C, waits up to 0.3 s for threads that are in native code.
- *   <li>{@link Thread#interrupt()} does not reach native code; between two slices it is noticed.
- *   <li>A virtual thread is pinned there; between two slices another one gets its carrier.
+ *   <li>A program that ends, for example by Ctrl-C, waits up to 0.3 s for threads in native code.
+ *   <li>{@link Thread#interrupt()} does not reach native code. It is checked between two slices.
+ *   <li>Native code pins a virtual thread. Between two slices, another one can use its carrier.
  * </ul>
- * Only for calls that have done nothing if their timeout passed. For others there is
+ * Use this only for calls that have no effect if their timeout passes. For other calls, use
  * {@link Handle#interruptibly}.
  *
  * <pre>
@@ -38,27 +38,30 @@ final class Waits {
     return timeoutNs < 0 || timeoutNs > SLICE_NS;
   }
 
-  /** Refuses a call that may wait in a thread that is interrupted. */
+  /** Throws if the call may wait and the thread is interrupted. */
   static void begin(long timeoutNs) {
     if (timeoutNs != 0 && Thread.currentThread().isInterrupted()) {
       throw interrupted();
     }
   }
 
-  /** How long the first call waits. */
+  /** Returns how long the first call waits. */
   static long first(long timeoutNs) {
     begin(timeoutNs);
     return isLong(timeoutNs) ? SLICE_NS : timeoutNs;
   }
 
-  /** Whether the first call of the handle has ended without the timeout having passed. */
+  /**
+   * Returns whether the first call of the handle ended before the timeout and must be continued.
+   */
   static boolean goesOn(Handle handle, int result, long timeoutNs) {
     return result == C.ERROR_TIMED_OUT ? isLong(timeoutNs) : handle.isStray(result);
   }
 
   /**
-   * Calls again until the result is not a timeout, the rest of the timeout has passed, or the thread is
-   * interrupted. The result is then ERROR_INTERRUPTED, without a message in the error of C.
+   * Repeats the call until the result is not a timeout, the rest of the timeout has passed, or the
+   * thread is interrupted. In the last case it returns ERROR_INTERRUPTED, without a message in the
+   * C error.
    */
   static int rest(Handle handle, long timeoutNs, LongToIntFunction call) {
     long began = System.nanoTime();
@@ -81,8 +84,8 @@ final class Waits {
   }
 
   /**
-   * Repeats an attempt that never waits, until it is not in-use or the timeout has passed. It waits for
-   * another process as the library would, and the thread is not in native code meanwhile.
+   * Repeats an attempt that never waits, until the result is not in-use or the timeout has passed.
+   * This waits for another process like the library, but without keeping the thread in native code.
    */
   static int whileInUse(long timeoutNs, IntSupplier attempt) {
     begin(timeoutNs);
@@ -102,15 +105,15 @@ final class Waits {
     }
   }
 
-  /** A call of C that makes an object, and cannot be interrupted. */
+  /** A C call that creates an object and cannot be interrupted. */
   interface Opening {
     /** Writes the object to `opened`. */
     int open(Arena arena, MemorySegment opened, MemorySegment error);
   }
 
   /**
-   * Runs a call in a thread of its own, so that the wait of this one can end. An object that is made after
-   * that is destroyed. Arguments are in memory of the arena.
+   * Runs a call in a separate thread, so that this thread's wait can end early. An object that is
+   * created later is destroyed. Arguments are in memory of the arena.
    */
   static MemorySegment inOwnThread(Opening opening, Handle.Function destroy) {
     begin(C.FOREVER);

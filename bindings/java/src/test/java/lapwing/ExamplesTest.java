@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs each example as its head says. */
+/** Runs each example as its comment describes. */
 class ExamplesTest {
   @TempDir Path directory;
 
@@ -60,7 +60,7 @@ class ExamplesTest {
     Path first = directory.resolve("first");
     Path second = directory.resolve("second");
     Feed.closedBus(first, 10_000);
-    try (Publisher publisher = Feed.open(second)) { // which closes after the first
+    try (Publisher publisher = Feed.open(second)) { // closed later than the first bus
       Process reading = start("TwoBuses", first.toString(), second.toString());
       while (publisher.inspect().subscribers() == 0) {
         TimeUnit.MILLISECONDS.sleep(10);

@@ -3,7 +3,7 @@ package lapwing;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** What tests publish. */
+/** Buses and records for tests. */
 final class Feed {
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -11,13 +11,13 @@ final class Feed {
 
   private Feed() {}
 
-  /** A bus of records of 16 bytes, with the smallest ring there is: 4,096 slots. */
+  /** Opens a bus of 16-byte records, with the smallest ring: 4,096 slots. */
   static Publisher open(Path directory) {
     return Publisher.open(directory,
         PublisherOptions.builder().recordBytes(16).capacity(4096).build());
   }
 
-  /** Records first to last: n, and 2 n. */
+  /** Publishes the records first to last. Record n contains n and 2 n. */
   static void publish(Publisher publisher, long first, long last) {
     Row row = Row.allocate(16);
     for (long n = first; n <= last; n++) {
@@ -25,7 +25,7 @@ final class Feed {
     }
   }
 
-  /** A bus of `count` such records that is closed. */
+  /** Creates a closed bus of `count` such records. */
   static void closedBus(Path directory, long count) {
     try (Publisher publisher = open(directory)) {
       publish(publisher, 1, count);
@@ -37,7 +37,7 @@ final class Feed {
         SubscriberOptions.builder().start(Start.oldest()).endAtClose(true).build());
   }
 
-  /** An order of dbn.mbo that is added, and ends an event of the venue. */
+  /** Returns a record of dbn.mbo that adds an order, and ends an event of the venue. */
   static Row order(long id, char side, long price, int size) {
     return Row.allocate(MBO)
         .put(MBO.field("length"), MBO.recordBytes() / 4)
@@ -54,7 +54,10 @@ final class Feed {
         .put(MBO.field("ts_recv"), 1_700_000_000_000_000_000L + id);
   }
 
-  /** A closed bus with two bids and two asks of one instrument: the best are 7 x 99 and 5 x 101. */
+  /**
+   * Creates a closed bus with two bids and two asks of one instrument; the best are 7 x 99 and 5 x
+   * 101.
+   */
   static void closedBookBus(Path directory) {
     try (Publisher publisher = Publisher.open(directory,
         PublisherOptions.builder().schemaName("dbn.mbo").recordBytes(56).capacity(4096).build())) {

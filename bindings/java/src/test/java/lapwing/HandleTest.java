@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 class HandleTest {
   @TempDir Path directory;
 
-  /** A handle of nothing, which counts. */
+  /** A handle without an object, which counts its calls. */
   static final class Counted extends Handle {
     private static final AtomicInteger destroyed = new AtomicInteger();
     private static final AtomicInteger interrupted = new AtomicInteger();
@@ -32,7 +32,7 @@ class HandleTest {
     }
   }
 
-  /** A call that ends with that result, and whose thread is interrupted meanwhile. */
+  /** Makes a call with that result. Its thread is interrupted meanwhile. */
   private static int interruptedDuring(Handle handle, int result) {
     try {
       Thread caller = Thread.currentThread();
@@ -53,14 +53,14 @@ class HandleTest {
     Counted.reset();
     Counted handle = new Counted();
     assertEquals(C.OK, interruptedDuring(handle, C.OK));
-    assertEquals(1, Counted.interrupted.get()); // which stays in the library, as C has it
+    assertEquals(1, Counted.interrupted.get()); // which stays pending, as in C
     int[] calls = {0};
     assertEquals(C.OK, handle.interruptibly(() -> ++calls[0] == 1 ? C.ERROR_INTERRUPTED : C.OK));
     assertEquals(2, calls[0]);
     assertEquals(C.ERROR_INTERRUPTED, handle.interruptibly(() -> C.ERROR_INTERRUPTED));
 
     assertEquals(C.OK, interruptedDuring(handle, C.OK));
-    handle.interruptWait(); // of the program: together with the other one it ends one wait
+    handle.interruptWait(); // by the program: it and the stray one end one wait
     assertEquals(C.ERROR_INTERRUPTED, handle.interruptibly(() -> C.ERROR_INTERRUPTED));
     assertEquals(C.ERROR_INTERRUPTED, interruptedDuring(handle, C.ERROR_INTERRUPTED));
     handle.close();
@@ -156,13 +156,13 @@ class HandleTest {
           && event.kind() == Event.Kind.CAUGHT_UP)) {}
       var waiting = CompletableFuture.supplyAsync(() -> {
         ErrorCode code;
-        do { // until it comes between two of the calls below
+        do { // until it runs between two of the calls below
           code = assertThrows(LapwingException.class, () -> subscriber.read(batch)).code();
         } while (code == ErrorCode.MISUSE);
         return code;
       });
       ErrorCode overlapping = null;
-      while (overlapping == null) { // until the other thread is in its wait
+      while (overlapping == null) { // until the other thread waits
         try {
           subscriber.inspect();
         } catch (LapwingException e) {

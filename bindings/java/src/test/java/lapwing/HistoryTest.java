@@ -32,7 +32,7 @@ class HistoryTest {
   }
 
   @Test
-  @SuppressWarnings("try") // closes early, on purpose
+  @SuppressWarnings("try") // closes early on purpose
   void aFinishedSegmentIsMappedReadOnlyAndEndsWithItsView() {
     long segmentBytes = 64 << 10;
     try (Publisher publisher = Publisher.open(directory,
@@ -55,7 +55,7 @@ class HistoryTest {
         assertEquals(1001, view.next());
         assertEquals(17, memory.get(ValueLayout.JAVA_LONG, 7 * view.strideBytes()));
         MemorySegment rows = memory;
-        assertThrows(RuntimeException.class, // which one depends on the release of Java
+        assertThrows(RuntimeException.class, // the type depends on the release of Java
             () -> rows.set(ValueLayout.JAVA_LONG, 0, 1L));
       }
       MemorySegment rows = memory;

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Thread.interrupt() ends every wait: INTERRUPTED, and the thread is interrupted still. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // ends a wait that goes on
+/** Thread.interrupt() ends every wait with INTERRUPTED, and the thread stays interrupted. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // limits a wait that does not end
 class InterruptTest {
   private static final ChannelOptions DEFAULTS = ChannelOptions.DEFAULTS;
 
@@ -28,7 +28,7 @@ class InterruptTest {
   /** How a wait ended. */
   private record End(LapwingException thrown, boolean isStillInterrupted) {}
 
-  /** A wait in a thread of its own. */
+  /** A wait in a separate thread. */
   private static final class Waiting {
     final CompletableFuture<End> end = new CompletableFuture<>();
     final Thread thread;
@@ -56,12 +56,12 @@ class InterruptTest {
 
   private static void endsByInterrupt(Runnable wait) throws Exception {
     Waiting begun = new Waiting(Thread.ofPlatform(), wait);
-    begun.thread.join(Duration.ofMillis(100)); // so that it is in the wait, as good as always
+    begun.thread.join(Duration.ofMillis(100)); // by then it almost certainly waits
     assertFalse(begun.end.isDone());
     begun.thread.interrupt();
     begun.isInterrupted();
 
-    // In a thread that is interrupted already, the wait does not begin.
+    // In a thread that is already interrupted, the wait does not begin.
     new Waiting(Thread.ofPlatform(), () -> {
       Thread.currentThread().interrupt();
       wait.run();
@@ -78,7 +78,7 @@ class InterruptTest {
       endsByInterrupt(() -> subscriber.readOne(Row.allocate(16), Feed.PATIENCE));
       endsByInterrupt(() -> subscriber.items(batch).iterator().hasNext());
       Feed.publish(publisher, 1, 1);
-      assertEquals(1, ((Records) subscriber.read(batch, Feed.PATIENCE)).first()); // it is as it was
+      assertEquals(1, ((Records) subscriber.read(batch, Feed.PATIENCE)).first()); // the subscriber is unchanged
     }
   }
 
@@ -119,7 +119,7 @@ class InterruptTest {
         endsByInterrupt(
             () -> producer.send(List.of(Message.of(1, new byte[60_000])), Lapwing.FOREVER));
         for (int i = 0; i < sent; i++) {
-          assertNotNull(consumer.receive(Feed.PATIENCE)); // and all are there
+          assertNotNull(consumer.receive(Feed.PATIENCE)); // all messages arrived
         }
         assertEquals(null, consumer.receive(Lapwing.NOW));
       }
@@ -136,7 +136,7 @@ class InterruptTest {
           Consumer consumer = connecting.join()) {
         List<Message> many = new ArrayList<>();
         for (int i = 0; i < 64; i++) {
-          many.add(Message.of(i, new byte[60_000])); // of which some 16 fit
+          many.add(Message.of(i, new byte[60_000])); // about 16 of them fit
         }
         Waiting waiting = new Waiting(Thread.ofPlatform(), () -> producer.send(many, Lapwing.FOREVER));
         for (int i = 0; i < 32; i++) {
@@ -177,7 +177,7 @@ class InterruptTest {
   @Test
   void aWaitToConnectEnds() throws Exception {
     Path path = directory.resolve("s");
-    try (Listener listener = Listener.open(path)) { // which accepts nobody
+    try (Listener listener = Listener.open(path)) { // never calls accept
       endsByInterrupt(() -> Consumer.connect(path, DEFAULTS, Duration.ofSeconds(5)));
       endsByInterrupt(() -> Listener.takeOver(path, DEFAULTS, Duration.ofSeconds(5)));
       assertTrue(listener.fd() >= 0);
@@ -224,7 +224,7 @@ class InterruptTest {
 
   @Test
   void virtualThreadsThatWaitLeaveOthersTheirTurn() throws Exception {
-    int count = Runtime.getRuntime().availableProcessors() + 1; // more than there are carriers
+    int count = Runtime.getRuntime().availableProcessors() + 1; // more than the number of carriers
     List<Waiting> all = new ArrayList<>();
     List<Subscriber> subscribers = new ArrayList<>();
     try (Publisher publisher = Feed.open(directory)) {
@@ -235,7 +235,7 @@ class InterruptTest {
         all.add(new Waiting(Thread.ofVirtual(), () -> {
           begun.countDown();
           for (;;) {
-            subscriber.read(new Batch(8)); // events, and then nothing
+            subscriber.read(new Batch(8)); // events, and then it waits
           }
         }));
       }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ItemPublisherTest {
   @TempDir Path directory;
 
-  /** Keeps what it gets. */
+  /** Stores the items that it receives. */
   private static final class Keeper implements Flow.Subscriber<Item> {
     final BlockingQueue<Item> items = new LinkedBlockingQueue<>();
     final CountDownLatch subscribed = new CountDownLatch(1);
@@ -95,10 +95,10 @@ class ItemPublisherTest {
       Keeper keeper = subscribedTo(subscriber.publisher(8));
       keeper.subscription.request(Long.MAX_VALUE);
       while (!(keeper.next() instanceof Event event && event.kind() == Event.Kind.CAUGHT_UP)) {}
-      TimeUnit.MILLISECONDS.sleep(200); // so that its thread is in the next wait, as good as always
+      TimeUnit.MILLISECONDS.sleep(200); // by then its thread almost certainly waits
       keeper.subscription.cancel();
       int attempts = 0;
-      while (attempts >= 0 && attempts < 2000) { // until its thread is out of the wait
+      while (attempts >= 0 && attempts < 2000) { // until its thread has left the wait
         try {
           subscriber.inspect();
           attempts = -1;

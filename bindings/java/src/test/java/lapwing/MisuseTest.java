@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What would use memory that is gone, or another's, were it not refused. */
+/** Uses that would access freed memory, or memory of others, if they were not refused. */
 class MisuseTest {
   private static final ChannelOptions DEFAULTS = ChannelOptions.DEFAULTS;
 
@@ -28,7 +28,7 @@ class MisuseTest {
     assertEquals(code, assertThrows(LapwingException.class, call).code());
   }
 
-  /** A consumer that has two messages to take, and what it needs to be closed. */
+  /** A consumer with two messages, and the objects that must be closed with it. */
   private record Channels(Listener listener, Producer producer, Consumer consumer)
       implements AutoCloseable {
     @Override
@@ -58,7 +58,7 @@ class MisuseTest {
       assertEquals(1, messages.payload(0).get(ValueLayout.JAVA_BYTE, 0));
       channels.consumer.close();
       assertRefused(ErrorCode.MISUSE,
-          () -> messages.payload(1).get(ValueLayout.JAVA_BYTE, 0)); // its memory is not mapped
+          () -> messages.payload(1).get(ValueLayout.JAVA_BYTE, 0)); // the memory is no longer mapped
     }
   }
 
@@ -112,13 +112,13 @@ class MisuseTest {
       Batch batch = new Batch(8);
       var waiting = CompletableFuture.supplyAsync(() -> {
         ErrorCode code;
-        do { // until it comes between two of the calls below
+        do { // until it runs between two of the calls below
           code = assertThrows(LapwingException.class, () -> readToRecords(first, batch)).code();
         } while (code == ErrorCode.MISUSE);
         return code;
       });
       ErrorCode overlapping = null;
-      while (overlapping == null) { // until the other thread is in its wait
+      while (overlapping == null) { // until the other thread waits
         try {
           second.read(batch, Lapwing.NOW);
         } catch (LapwingException e) {
@@ -144,7 +144,7 @@ class MisuseTest {
     Feed.closedBookBus(orders);
     Batch batch = new Batch(16);
     try (Subscriber subscriber = Feed.fromOldest(others)) {
-      readToRecords(subscriber, batch); // so its memory is of rows of 16 bytes, not of 56
+      readToRecords(subscriber, batch); // so its memory is for rows of 16 bytes, not 56
     }
     try (Subscriber subscriber = Feed.fromOldest(orders); Books books = Books.create()) {
       for (Item item : subscriber.items(batch)) {
@@ -155,7 +155,7 @@ class MisuseTest {
     }
   }
 
-  /** A logger's handler that fails. */
+  /** A log handler that throws. */
   private static final class Failing extends Handler {
     final AtomicBoolean wasCalled = new AtomicBoolean();
 
@@ -184,7 +184,7 @@ class MisuseTest {
         TimeUnit.MILLISECONDS.sleep(10);
       }
       assertTrue(handler.wasCalled.get());
-      Cursor.open(directory.resolve("cursor"), Lapwing.NOW).close(); // nothing holds it any more
+      Cursor.open(directory.resolve("cursor"), Lapwing.NOW).close(); // the lock is free
     } finally {
       logger.removeHandler(handler);
     }

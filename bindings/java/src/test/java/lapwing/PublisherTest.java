@@ -109,7 +109,7 @@ class PublisherTest {
   void openingWaitsByDefaultForTheOneBefore() throws Exception {
     Publisher before = Feed.open(directory);
     var next = java.util.concurrent.CompletableFuture.supplyAsync(() -> Feed.open(directory));
-    // A call that does not wait has failed by then.
+    // A call that does not wait would have failed by then.
     assertThrows(java.util.concurrent.TimeoutException.class,
         () -> next.get(300, java.util.concurrent.TimeUnit.MILLISECONDS));
     before.close();

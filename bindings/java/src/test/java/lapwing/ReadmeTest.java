@@ -10,11 +10,11 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The loop of README.md is short, compiles and runs. */
+/** Tests that the loop of README.md is short, compiles and runs. */
 class ReadmeTest {
   private static final int LINES_MAX = 15;
 
-  /** What a program around the loop has. */
+  /** A program around the loop. */
   private static final String PROGRAM = """
       import java.nio.file.Path;
       import lapwing.*;

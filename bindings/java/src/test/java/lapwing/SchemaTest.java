@@ -48,7 +48,7 @@ class SchemaTest {
 
   @Test
   void aRowOfAnotherSchemaIsRefusedByTheFieldThatDiffers(@TempDir Path other) {
-    // Instrument and weight have changed places.
+    // The fields instrument and weight are swapped.
     String moved = SIGNAL.replace("instrument", "x").replace("weight", "instrument")
         .replace("x\"", "weight\"").replace(",\"role\":\"key\"", "")
         .replace("\"float32\"", "\"u\"").replace("\"uint32\"", "\"float32\"")
@@ -66,7 +66,7 @@ class SchemaTest {
       assertEquals(1, publisher.publish(row));
       assertEquals(1, there.publish(Row.allocate(Schema.ofBus(other))));
       isRefused(MOVED, () -> there.publish(row));
-      assertEquals(2, there.publish(Row.allocate(schema.recordBytes()))); // bytes
+      assertEquals(2, there.publish(Row.allocate(schema.recordBytes()))); // plain bytes
 
       try (Subscriber subscriber = Subscriber.open(other,
           SubscriberOptions.builder().start(Start.oldest()).build())) {
@@ -80,7 +80,7 @@ class SchemaTest {
     }
   }
 
-  /** A closed bus of records of 16 bytes, whose second field has that name. */
+  /** Creates a closed bus of 16-byte records whose second field has that name. */
   private void busOfPairs(String second) {
     String pair = """
         {"name":"desk.pair","version":1,"record_bytes":16,"fields":[
@@ -111,7 +111,7 @@ class SchemaTest {
         files.sorted(java.util.Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
       }
       busOfPairs("renamed");
-      // What is on disk now is not what was delivered.
+      // The schema on disk differs from the one that was delivered.
       assertEquals("old", subscriber.schema().fields().get(1).name());
       assertEquals(Subscriber.EVENT_DUE, subscriber.readOne(Row.allocate(old), Feed.PATIENCE));
       readTo(Event.Kind.RESET, subscriber);

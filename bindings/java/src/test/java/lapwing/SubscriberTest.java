@@ -219,7 +219,7 @@ class SubscriberTest {
     var threads = (com.sun.management.ThreadMXBean)
         java.lang.management.ManagementFactory.getThreadMXBean();
     Batch batch = new Batch(4096);
-    for (int round = 0; round < 2; round++) { // the first one loads classes
+    for (int round = 0; round < 2; round++) { // the first round loads classes
       try (Subscriber subscriber = Feed.fromOldest(directory)) {
         long before = threads.getThreadAllocatedBytes(Thread.currentThread().threadId());
         long sum = 0;

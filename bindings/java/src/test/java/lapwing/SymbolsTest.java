@@ -34,16 +34,16 @@ class SymbolsTest {
     }
   }
 
-  /** DBN metadata of version 2: ESH4 stands for 7, and from a day on for 8; ESM4 for 9. */
+  /** DBN metadata, version 2: ESH4 is instrument 7, and 8 from a later day on. ESM4 is 9. */
   static byte[] metadata(int startOfThird) {
     ByteBuffer to = ByteBuffer.allocate(4096).order(ByteOrder.LITTLE_ENDIAN);
     text(to, "DBN", 3);
-    to.put((byte) 2).putInt(0); // its length comes below
+    to.put((byte) 2).putInt(0); // the length is set below
     text(to, "GLBX.MDP3", 16);
     to.putShort((short) 0).putLong(1_704_067_200_000_000_000L).putLong(-1).putLong(0);
     to.put((byte) 1).put((byte) 0).put((byte) 0).putShort((short) SYMBOL_BYTES);
     to.position(to.position() + 53); // reserved
-    to.putInt(0).putInt(0).putInt(0).putInt(0); // no definition, symbols, partial, not found
+    to.putInt(0).putInt(0).putInt(0).putInt(0); // no definitions; no symbols, partial, not found
     to.putInt(2);
     mapping(to, "ESH4", new int[][] {{20240101, 20240201, 7}, {20240201, 20240301, 8}});
     mapping(to, "ESM4", new int[][] {{startOfThird, 20240301, 9}});

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // ends a wait that goes on
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // limits a wait that does not end
 class WaitSetTest {
   private static final ChannelOptions DEFAULTS = ChannelOptions.DEFAULTS;
 
@@ -30,7 +30,7 @@ class WaitSetTest {
     assertEquals(code, assertThrows(LapwingException.class, call).code());
   }
 
-  /** Two buses, and a subscriber of each that has read what there was. */
+  /** Two buses, and a subscriber of each that has read everything. */
   private record Buses(Publisher first, Publisher second, Subscriber ofFirst, Subscriber ofSecond)
       implements AutoCloseable {
     static Buses open(Path directory) {
@@ -62,7 +62,7 @@ class WaitSetTest {
       WaitSet.Source<Subscriber> second = set.add(buses.ofSecond, buses.ofSecond);
       isRefused(ErrorCode.MISUSE, () -> set.add(buses.ofSecond, buses.ofSecond));
       assertNull(set.await(Lapwing.NOW));
-      assertNull(set.await(Duration.ofMillis(60))); // more than a slice
+      assertNull(set.await(Duration.ofMillis(60))); // longer than a slice
       Feed.publish(buses.second, 1, 2);
       Row row = Row.allocate(16);
       for (int n = 1; n <= 2; n++) {
@@ -76,7 +76,7 @@ class WaitSetTest {
       assertSame(buses.ofFirst, set.await(Feed.PATIENCE).token());
       assertTrue(set.remove(second));
       assertFalse(set.remove(second));
-      set.add(buses.ofSecond, null); // and again
+      set.add(buses.ofSecond, null); // it can be added again
       assertNull(second.token().read(new Batch(1), Lapwing.NOW));
     }
   }
@@ -100,7 +100,7 @@ class WaitSetTest {
       try (WaitSet<String> other = WaitSet.open()) {
         var there = other.addTimer(Lapwing.NOW, Duration.ZERO, "there");
         set.addTimer(Lapwing.NEVER, Duration.ZERO, "here");
-        assertFalse(set.remove(there)); // whose id in its own set is one that is here, too
+        assertFalse(set.remove(there)); // its id in the other set also exists here
         assertSame(there, other.await(Feed.PATIENCE));
       }
     }
@@ -123,7 +123,7 @@ class WaitSetTest {
         assertSame(sending, set.await(Feed.PATIENCE));
         var room = producer.claim(64, Lapwing.NOW);
         assertSame(sending, set.await(Feed.PATIENCE));
-        assertThrows(IllegalStateException.class, // the wait gave the claim back
+        assertThrows(IllegalStateException.class, // the wait abandoned the claim
             () -> room.set(java.lang.foreign.ValueLayout.JAVA_BYTE, 0, (byte) 1));
         assertTrue(set.remove(sending));
         producer.send(5, new byte[] {1}, Feed.PATIENCE);
@@ -132,7 +132,7 @@ class WaitSetTest {
         assertEquals(5, consumer.receive(Lapwing.NOW).type());
         assertNull(set.await(Lapwing.NOW));
       }
-      assertNull(set.await(Lapwing.NOW)); // the consumer has left
+      assertNull(set.await(Lapwing.NOW)); // the consumer is no longer in the set
       var descriptor = set.addFd(listener.fd(), WaitSet.POLLIN, "descriptor");
       assertNull(set.await(Lapwing.NOW));
       var late = CompletableFuture.supplyAsync(() -> Consumer.connect(path, DEFAULTS, Feed.PATIENCE));
@@ -148,7 +148,7 @@ class WaitSetTest {
     return untilNotMisused(() -> set.await(Lapwing.FOREVER));
   }
 
-  /** In another thread, and again where it meets a call of the test's thread. */
+  /** Runs the call in another thread, and repeats it if it overlaps a call of the test's thread. */
   private static <T> CompletableFuture<T> untilNotMisused(Supplier<T> call) {
     return CompletableFuture.supplyAsync(() -> {
       for (;;) {
@@ -168,7 +168,7 @@ class WaitSetTest {
         assertThrows(ExecutionException.class, () -> waiting.get(60, TimeUnit.SECONDS)).getCause());
   }
 
-  /** Until the set is in its wait. */
+  /** Returns once the set waits. */
   private static void untilItWaits(WaitSet<String> set) throws InterruptedException {
     WaitSet.Source<String> none = new WaitSet.Source<>(WaitSet.Kind.TIMER, null, "none");
     while (assertThrows(LapwingException.class, () -> set.setTimer(none, Lapwing.NOW, Duration.ZERO))
@@ -200,7 +200,7 @@ class WaitSetTest {
       var waiting = waiting(set);
       untilItWaits(set);
       boolean isRefused = false;
-      while (!isRefused && !waiting.isDone()) { // but between two slices
+      while (!isRefused && !waiting.isDone()) { // refused except between two slices
         try {
           buses.ofFirst.inspect();
         } catch (LapwingException e) {
@@ -215,7 +215,7 @@ class WaitSetTest {
 
       var reading = untilNotMisused(() -> buses.ofFirst.read(new Batch(8)));
       ErrorCode code = null;
-      while (code != ErrorCode.MISUSE) { // until the reader is in its wait
+      while (code != ErrorCode.MISUSE) { // until the reader waits
         try {
           assertNull(set.await(Lapwing.NOW));
         } catch (LapwingException e) {
@@ -250,7 +250,7 @@ class WaitSetTest {
       set.close();
       assertEquals(ErrorCode.INTERRUPTED, thrownBy(waiting).code());
       isRefused(ErrorCode.MISUSE, () -> set.await(Lapwing.NOW));
-      try (WaitSet<String> next = WaitSet.open()) { // its sources are in none then
+      try (WaitSet<String> next = WaitSet.open()) { // the sources are in no set now
         next.add(buses.ofFirst, "again");
         Feed.publish(buses.first, 1, 1);
         assertEquals("again", next.await(Feed.PATIENCE).token());

@@ -10,7 +10,7 @@ import java.util.function.LongToIntFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Long waits, in slices. */
+/** Tests long waits in slices. */
 class WaitsTest {
   private static final long MS = 1_000_000;
 
@@ -22,7 +22,7 @@ class WaitsTest {
     handle.close();
   }
 
-  /** A call that waits as long as it is asked to, and has something at the last of so many. */
+  /** A call that waits for its whole timeout, and returns a result at the given number of calls. */
   private LongToIntFunction something(int calls, int result) {
     return slice -> {
       slices.add(slice);

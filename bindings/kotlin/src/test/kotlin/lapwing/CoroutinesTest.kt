@@ -90,7 +90,7 @@ class CoroutinesTest {
         }
     }
 
-    /** A closed bus of records of 16 bytes, whose second field has that name. */
+    /** Creates a closed bus of 16-byte records whose second field has that name. */
     private fun publishPair(bus: Path, second: String) {
         val pair =
             """{"name":"desk.pair","version":1,"record_bytes":16,"fields":[
@@ -109,7 +109,7 @@ class CoroutinesTest {
                 if (event.kind() == Event.Kind.CLOSED) {
                     bus.toFile().deleteRecursively()
                     publishPair(bus, "renamed")
-                    assertEquals("old", second()) // of what was delivered
+                    assertEquals("old", second()) // the schema of the delivered session
                 }
                 event.kind() == Event.Kind.RESET
             }
@@ -185,7 +185,7 @@ class CoroutinesTest {
                         }
                     )
                     val e = assertThrows<LapwingException> { client.finishAny(Lapwing.NOW) }
-                    assertEquals(ErrorCode.MISUSE, e.code()) // none is under way
+                    assertEquals(ErrorCode.MISUSE, e.code()) // no call is under way
                 }
             }
         }
@@ -205,7 +205,7 @@ class CoroutinesTest {
     @Test
     fun `a coroutine that is cancelled while it connects goes on at once`() = runBlocking {
         val path = directory.resolve("s")
-        openListener(path).use { // which accepts nobody
+        openListener(path).use { // never calls accept
             assertNull(
                 withTimeoutOrNull(50.milliseconds) { connectConsumer(path, Duration.INFINITE) }
             )

@@ -56,7 +56,7 @@ class KotlinExamplesTest {
         val first = directory.resolve("first")
         val second = directory.resolve("second")
         Feed.closedBus(first, 10_000)
-        Feed.open(second).use { publisher -> // which closes after the first
+        Feed.open(second).use { publisher -> // closed later than the first bus
             val reading = start("TwoBuses", first.toString(), second.toString())
             while (publisher.inspect().subscribers() == 0L) Thread.sleep(10)
             Feed.publish(publisher, 1, 7)
@@ -65,7 +65,7 @@ class KotlinExamplesTest {
         }
     }
 
-    /** The lines between two that are equal to these, without the indentation of the first. */
+    /** Returns the lines between two given lines, without the indentation of the first one. */
     private fun linesBetween(file: String, before: String, after: String): List<String> {
         val lines = Files.readAllLines(Path.of(System.getProperty("basedir"), file))
         val inside = lines.dropWhile { it != before }.drop(1).takeWhile { it != after }

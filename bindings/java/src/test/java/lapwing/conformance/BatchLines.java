@@ -8,9 +8,12 @@ import lapwing.Records;
 import lapwing.Row;
 import lapwing.Rows;
 
-/** Lines of rows and events. The rows between two events are one line, however they are cut. */
+/**
+ * Lines of rows and events. All rows between two events are one line, however many batches they
+ * have.
+ */
 final class BatchLines {
-  private final boolean hasConflated; // a subscriber whose rows do not follow one another
+  private final boolean hasConflated; // for a subscriber whose sequences are not consecutive
   private final List<String> lines = new ArrayList<>();
   private TestRows.Digest digest = new TestRows.Digest();
   private boolean isState;
@@ -65,7 +68,7 @@ final class BatchLines {
     conflated = 0;
   }
 
-  /** All lines, and one more. */
+  /** Returns all lines, and one for the result. */
   List<String> end(String result) {
     endRun();
     lines.add(result);

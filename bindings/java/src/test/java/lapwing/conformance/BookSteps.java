@@ -8,7 +8,7 @@ import lapwing.Event;
 import lapwing.Item;
 import lapwing.Subscriber;
 
-/** Steps of order books. */
+/** Steps with order books. */
 final class BookSteps {
   private final Handles handles;
 

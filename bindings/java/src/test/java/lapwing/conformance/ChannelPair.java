@@ -8,7 +8,7 @@ import lapwing.Consumer;
 import lapwing.Listener;
 import lapwing.Producer;
 
-/** A channel within this process: both sides, and the listener that brought them together. */
+/** A channel within this process: both sides, and the listener that connected them. */
 record ChannelPair(Listener listener, Producer producer, Consumer consumer)
     implements AutoCloseable {
   static final Duration PATIENCE = Duration.ofSeconds(20);

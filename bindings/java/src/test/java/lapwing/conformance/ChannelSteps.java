@@ -18,12 +18,14 @@ import lapwing.Producer;
 import lapwing.Reply;
 import lapwing.Request;
 
-/** Steps of listeners and channels. What a kind of channel cannot do is a misuse of C. */
+/**
+ * Steps with listeners and channels. A step that a kind of channel does not have is misuse in C.
+ */
 final class ChannelSteps {
   private static final long NO_SUCH_CALL = -1;
 
   private final Handles handles;
-  private final List<Long> calls = new ArrayList<>(); // in the order of their starts
+  private final List<Long> calls = new ArrayList<>(); // in the order in which they were started
 
   private ChannelSteps(Handles handles) {
     this.handles = handles;

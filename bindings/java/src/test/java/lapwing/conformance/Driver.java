@@ -12,9 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import lapwing.LapwingException;
 
-/** The driver of the Java package. tests/conformance/bindings says what a driver answers. */
+/** The driver of the Java package. tests/conformance/bindings describes the answers of drivers. */
 final class Driver {
-  /** What a step does: the lines of its answer. */
+  /** Performs a step, and returns the lines of its answer. */
   interface Operation {
     List<String> answer(Step step);
   }
@@ -33,7 +33,7 @@ final class Driver {
     run(operations(new Handles()));
   }
 
-  /** What this package can do, by name. */
+  /** The operations of this package by name. */
   static Map<String, Operation> operations(Handles handles) {
     Map<String, Operation> operations = new TreeMap<>();
     LibrarySteps.add(operations);
@@ -46,7 +46,7 @@ final class Driver {
     return operations;
   }
 
-  /** Answers steps to the end of the input. */
+  /** Answers steps until the end of the input. */
   static void run(Map<String, Operation> operations) throws IOException {
     Driver driver = new Driver(operations);
     var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -82,7 +82,7 @@ final class Driver {
     }
   }
 
-  /** A result's name, or another one's where the comparison is to be seen to fail. */
+  /** Returns a result's name. If IS_BROKEN is set, swaps two names, so that comparisons fail. */
   static String named(String result) {
     if (IS_BROKEN && result.equals("timed-out")) {
       return "would-block";
@@ -90,7 +90,9 @@ final class Driver {
     return IS_BROKEN && result.equals("would-block") ? "timed-out" : result;
   }
 
-  /** What a wait that came to nothing is called in C. The package has checked that it is that. */
+  /**
+   * Returns the C name of a wait without a result. The package has checked that it is that result.
+   */
   static List<String> nothing(Step step) {
     return List.of(named(step.timeout().isZero() ? "would-block" : "timed-out"));
   }

@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import lapwing.Publisher;
 
 /**
- * A publisher that is forgotten, and collected. The package frees it first and then warns, so that the
- * warning says that it has been freed.
+ * A publisher that is forgotten and garbage-collected. The package frees it before it logs a
+ * warning, so the warning shows that it was freed.
  */
 final class DroppedPublisher {
   private static final Logger LOG = Logger.getLogger("lapwing");

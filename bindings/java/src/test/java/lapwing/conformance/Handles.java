@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What the steps of a scenario have made, by name. Steps that were begun run beside others. */
+/** The objects that the steps of a scenario have created, by name. Steps can run in parallel. */
 final class Handles {
   private final Map<String, Object> made = new ConcurrentHashMap<>();
 
@@ -12,7 +12,7 @@ final class Handles {
     made.put(step.text("as"), object);
   }
 
-  /** The object of that step. None of that name and kind is a misuse. */
+  /** Returns the object that the step names. misuse: there is none with that name and type. */
   <T> T on(Step step, Class<T> type) {
     return named(step, "on", type);
   }
@@ -25,13 +25,13 @@ final class Handles {
     return object;
   }
 
-  /** null: none of that name and kind. */
+  /** Returns the object that the step names; null: there is none with that name and type. */
   <T> T find(Step step, String key, Class<T> type) {
     Object object = step.has(key) ? made.get(step.text(key)) : null;
     return type.isInstance(object) ? type.cast(object) : null;
   }
 
-  /** A destroy, of what there is. */
+  /** Closes and removes the object that the step names. */
   List<String> close(Step step, Class<? extends AutoCloseable> type) {
     AutoCloseable object = on(step, type);
     made.remove(step.text("on"));

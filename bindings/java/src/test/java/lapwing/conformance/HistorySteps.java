@@ -8,7 +8,7 @@ import lapwing.HistoryView;
 import lapwing.Item;
 import lapwing.Row;
 
-/** Steps of histories and their views. */
+/** Steps with histories and their views. */
 final class HistorySteps {
   private final Handles handles;
 

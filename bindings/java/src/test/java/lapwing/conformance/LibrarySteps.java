@@ -8,7 +8,7 @@ import lapwing.ErrorCode;
 import lapwing.Lapwing;
 import lapwing.Schema;
 
-/** Steps of the library itself. */
+/** Steps with the library itself. */
 final class LibrarySteps {
   private static final int UNKNOWN = 36;
 

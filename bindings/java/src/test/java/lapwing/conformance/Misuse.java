@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import lapwing.LapwingException;
 import lapwing.PublisherOptions;
 
-/** What the steps of misuse have in common, those of Kotlin included. */
+/** The common parts of the misuse steps, including those of Kotlin. */
 final class Misuse {
   static final Path OWN_BUS = Path.of("own");
   static final Path CHANNEL = Path.of("channel");
@@ -16,14 +16,14 @@ final class Misuse {
   static final int DROPPED_ROWS = 1000;
   static final int EXIT_CODE = 7;
 
-  /** A call whose end is the answer. */
+  /** A call whose result is the answer. */
   interface Call {
     void run();
   }
 
   private Misuse() {}
 
-  /** The name of what the call throws; "ok" where it throws nothing. */
+  /** Returns the name of the error that the call throws; "ok" if it throws none. */
   static String thrownBy(Call call) {
     try {
       call.run();
@@ -42,7 +42,7 @@ final class Misuse {
     return Stream.of(calls).map(Misuse::thrownBy).toList();
   }
 
-  /** The different names, ascending. */
+  /** Returns the distinct names in ascending order. */
   static String joined(Collection<String> names) {
     return String.join(",", new TreeSet<>(names));
   }

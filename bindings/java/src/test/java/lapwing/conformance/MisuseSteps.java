@@ -17,7 +17,7 @@ import lapwing.Records;
 import lapwing.Row;
 import lapwing.Subscriber;
 
-/** Steps that do what a program must not do. */
+/** Steps with invalid actions of a program. */
 final class MisuseSteps {
   private final DroppedPublisher dropped = new DroppedPublisher();
 
@@ -33,7 +33,7 @@ final class MisuseSteps {
     operations.put("misuse.drop", step -> steps.dropped.drop());
   }
 
-  // ---- objects that are closed ------------------------------------------------------------------
+  // ---- closed objects ---------------------------------------------------------------------------
 
   /** One object of each kind. */
   private record OneOfEach(Publisher publisher, Subscriber subscriber, Cursor cursor,
@@ -45,7 +45,7 @@ final class MisuseSteps {
           History.open(directory), Books.create(), ChannelPair.open(Misuse.CHANNEL));
     }
 
-    /** How each close ended. */
+    /** Closes all of them, and returns the result of each close. */
     List<String> close() {
       return Misuse.thrownByEach(publisher::close, subscriber::close, cursor::close,
           history::close, books::close, channel.listener()::close, channel.producer()::close,
@@ -53,7 +53,7 @@ final class MisuseSteps {
     }
   }
 
-  /** Closes them twice; the name of how that ended. */
+  /** Closes them twice, and returns the names of the results. */
   private static String closeTwice(OneOfEach each) {
     List<String> ends = new ArrayList<>(each.close());
     ends.addAll(each.close());
@@ -76,13 +76,16 @@ final class MisuseSteps {
         : List.of(end);
   }
 
-  // ---- calls that cannot be right ---------------------------------------------------------------
+  // ---- invalid calls ----------------------------------------------------------------------------
 
   private static void readToRecords(Subscriber subscriber, Batch batch) {
     while (!(subscriber.read(batch) instanceof Records)) {}
   }
 
-  /** Waits without end. The name of what ended the wait, which is not a call of another thread. */
+  /**
+   * Waits until an error, and returns its name. Ignores the error of a call that overlaps another
+   * one.
+   */
   private static String endOfWait(Subscriber subscriber) {
     Batch batch = new Batch(16);
     String end;
@@ -117,7 +120,7 @@ final class MisuseSteps {
   private static List<String> exitInWait(Step step) {
     Subscriber subscriber = Subscriber.open(step.path("directory"));
     Thread.ofPlatform().start(() -> endOfWait(subscriber));
-    do { // until it has read what was there, and waits
+    do { // until it has read everything and waits
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
     } while (Misuse.thrownBy(subscriber::inspect).equals("ok"));
     System.exit(Misuse.EXIT_CODE);

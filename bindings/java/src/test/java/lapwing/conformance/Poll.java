@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.time.Duration;
 
-/** poll(2), which Java has for its own channels only. */
+/** poll(2), which Java provides only for its own channels. */
 final class Poll {
   private static final short POLLIN = 1;
   private static final MethodHandle POLL = Linker.nativeLinker().downcallHandle(

@@ -7,7 +7,7 @@ import lapwing.Publisher;
 import lapwing.PublisherInfo;
 import lapwing.PublisherOptions;
 
-/** Steps of publishers. */
+/** Steps with publishers. */
 final class PublisherSteps {
   private final Handles handles;
 

@@ -13,7 +13,7 @@ import lapwing.Lapwing;
 
 /** A step of a scenario: an operation, and values by their names. */
 record Step(String operation, Map<String, String> values) {
-  /** A step that cannot be said in Java, and what C would answer. */
+  /** A step that Java's API cannot express, with the answer that C would return. */
   static final class Unsuited extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -59,12 +59,12 @@ record Step(String operation, Map<String, String> values) {
     return values.containsKey(key);
   }
 
-  /** null: not given. */
+  /** Returns null if it is not given. */
   String text(String key) {
     return values.get(key);
   }
 
-  /** "" : not given. */
+  /** Returns the path "" if it is not given. */
   Path path(String key) {
     return Path.of(values.getOrDefault(key, ""));
   }
@@ -85,7 +85,7 @@ record Step(String operation, Map<String, String> values) {
     return number(key) != 0;
   }
 
-  /** null: not given. */
+  /** Returns null if it is not given. */
   Duration milliseconds(String key) {
     return has(key) ? Duration.ofMillis(number(key)) : null;
   }
@@ -112,7 +112,7 @@ record Step(String operation, Map<String, String> values) {
     return has(key) && !text(key).isEmpty() ? List.of(text(key).split(",")) : List.of();
   }
 
-  /** null: not given. */
+  /** Returns null if it is not given. */
   <E extends Enum<E>> E choice(String key, Class<E> type) {
     if (!has(key)) {
       return null;

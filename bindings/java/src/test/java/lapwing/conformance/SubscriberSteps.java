@@ -16,11 +16,11 @@ import lapwing.SubscriberInfo;
 import lapwing.SubscriberOptions;
 import lapwing.WaitMode;
 
-/** Steps of subscribers and cursors. */
+/** Steps with subscribers and cursors. */
 final class SubscriberSteps {
   private static final int ROW_BYTES_MAX = 4096;
 
-  /** A subscriber, and whether its rows follow one another. */
+  /** A subscriber, and whether the sequences of its rows are not consecutive. */
   record Opened(Subscriber subscriber, boolean isSparse) implements AutoCloseable {
     @Override
     public void close() {
@@ -51,7 +51,7 @@ final class SubscriberSteps {
     operations.put("cursor.destroy", step -> handles.close(step, Cursor.class));
   }
 
-  /** For the steps of books. */
+  /** Returns the subscriber that a step names. For the steps with books. */
   static Subscriber named(Handles handles, Step step, String key) {
     return handles.named(step, key, Opened.class).subscriber();
   }
@@ -84,7 +84,7 @@ final class SubscriberSteps {
     String start = step.has("start") ? step.text("start") : "live";
     boolean hasValue = start.equals("sequence") || start.equals("time");
     if (step.number("value") != 0 && !hasValue) {
-      throw new Step.Unsuited("invalid-argument"); // a Start has a value only where it means one
+      throw new Step.Unsuited("invalid-argument"); // only some kinds of Start have a value
     }
     return switch (start) {
       case "live" -> Start.live();

@@ -9,7 +9,7 @@ import java.util.List;
 final class TestRows {
   private TestRows() {}
 
-  /** FNV-1a of 64 bits. */
+  /** FNV-1a with 64 bits. */
   static final class Digest {
     private long value = 0xcbf29ce484222325L;
 
@@ -31,12 +31,12 @@ final class TestRows {
     return new Digest().add(bytes).toString();
   }
 
-  /** Row n: n as 8 bytes, little-endian, and then (n + k) mod 256. */
+  /** Returns row n: n as 8 bytes, little-endian, and then (n + k) mod 256. */
   static byte[] row(long n, int bytes) {
     return rows(n, 1, bytes);
   }
 
-  /** The payloads of a send step. */
+  /** Returns the payloads of a send step. */
   static List<byte[]> payloads(Step step) {
     List<byte[]> payloads = new ArrayList<>();
     int bytes = step.whole("bytes");

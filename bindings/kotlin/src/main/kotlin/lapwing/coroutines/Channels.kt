@@ -18,14 +18,14 @@ import lapwing.Producer
 import lapwing.Reply
 import lapwing.Request
 
-/** Serves the next peer, and sends to it; null: none came in that time. */
+/** Serves the next peer. This side sends. null: none came in that time. */
 public suspend fun Listener.awaitProducer(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Producer? =
     waiting { acceptProducer(built(options), timeout.toJavaDuration()) }
 
-/** Serves the next peer, and takes its messages; null: none came in that time. */
+/** Serves the next peer. This side receives. null: none came in that time. */
 public suspend fun Listener.awaitConsumer(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
@@ -39,7 +39,7 @@ public suspend fun Listener.awaitDuplex(
 ): Duplex? =
     waiting { acceptDuplex(built(options), timeout.toJavaDuration()) }
 
-/** Sends copies, in order. Suspends while the channel is full. */
+/** Sends copies in order. Suspends while the channel is full. */
 public suspend fun Producer.awaitSend(
     messages: List<Message>,
     timeout: Duration = Duration.INFINITE,
@@ -50,8 +50,8 @@ public suspend fun Producer.awaitDrain(timeout: Duration = Duration.INFINITE): U
     waiting { drain(timeout.toJavaDuration()) }
 
 /**
- * A copy of the next message, which is released; null: none came in that time. Borrowed messages
- * ([Consumer.peek]) are of one thread, so they are not for coroutines that change threads.
+ * Copies the next message and releases it; null: none came in that time. Borrowed messages
+ * ([Consumer.peek]) belong to one thread, so do not use them in coroutines that change threads.
  */
 public suspend fun Consumer.awaitMessage(timeout: Duration = Duration.INFINITE): Message? {
     val message = receive(Lapwing.NOW)
@@ -59,16 +59,16 @@ public suspend fun Consumer.awaitMessage(timeout: Duration = Duration.INFINITE):
     return waiting { receive(timeout.toJavaDuration()) }
 }
 
-/** Copies of all messages, in order, to the clean end of the channel. */
+/** Returns copies of all messages, in order, until the clean end of the channel. */
 public fun Consumer.asFlow(): Flow<Message> = untilClosed { awaitMessage()!! }
 
-/** Sends one-way messages, in order. */
+/** Sends one-way messages in order. */
 public suspend fun Duplex.awaitSend(
     messages: List<Message>,
     timeout: Duration = Duration.INFINITE,
 ): Unit = waiting { send(messages, timeout.toJavaDuration()) }
 
-/** A call and its reply. A coroutine that is cancelled cancels the call. */
+/** Makes a call and returns its reply. If the coroutine is cancelled, it cancels the call. */
 public suspend fun Duplex.awaitCall(type: Int, payload: ByteArray, timeout: Duration): Reply {
     val call = awaitStart(type, payload, timeout)
     try {
@@ -79,25 +79,25 @@ public suspend fun Duplex.awaitCall(type: Int, payload: ByteArray, timeout: Dura
     }
 }
 
-/** Sends a request, whose reply must arrive within that time. Returns the number of the call. */
+/** Sends a request and returns the number of the call. The reply must arrive within that time. */
 public suspend fun Duplex.awaitStart(type: Int, payload: ByteArray, timeout: Duration): Long =
     waiting { start(type, MemorySegment.ofArray(payload), timeout.toJavaDuration()) }
 
-/** The end of that call, as [Duplex.finish]. */
+/** Suspends until that call ends, like [Duplex.finish]. */
 public suspend fun Duplex.awaitFinish(call: Long): Reply = waiting { finish(call) }
 
-/** The next call to end, as [Duplex.finishAny]; null: none did in that time. */
+/** Returns the next call that ends, like [Duplex.finishAny]; null: none ended in that time. */
 public suspend fun Duplex.awaitFinishAny(timeout: Duration = Duration.INFINITE): Reply? =
     waiting { finishAny(timeout.toJavaDuration()) }
 
-/** The next call or one-way message of the other side; null: none came in that time. */
+/** Returns the next call or one-way message of the other side; null: none came in that time. */
 public suspend fun Duplex.awaitRequest(timeout: Duration = Duration.INFINITE): Request? {
     val request = next(Lapwing.NOW)
     if (request != null || timeout == Duration.ZERO) return request
     return waiting { next(timeout.toJavaDuration()) }
 }
 
-/** All calls and one-way messages of the other side, to the clean end of the channel. */
+/** Returns all calls and one-way messages of the other side, until the clean end of the channel. */
 public fun Duplex.requests(): Flow<Request> = untilClosed { awaitRequest()!! }
 
 /** Answers a call. Suspends while the channel is full. */
@@ -108,7 +108,7 @@ public suspend fun Duplex.awaitReply(
     timeout: Duration = Duration.INFINITE,
 ): Unit = waiting { reply(request, type, payload, timeout.toJavaDuration()) }
 
-/** Answers a call with an error of this program's own. */
+/** Answers a call with an error of this program. */
 public suspend fun Duplex.awaitReplyError(
     request: Request,
     code: Int,

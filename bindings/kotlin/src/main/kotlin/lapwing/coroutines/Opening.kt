@@ -15,7 +15,8 @@ import lapwing.Subscriber
 import lapwing.SubscriberOptions
 
 /**
- * Opens a subscriber of the bus in [directory]. Does not wait: the calls that read wait for the bus.
+ * Opens a subscriber of the bus in [directory]. Does not wait: the calls that read wait for the
+ * bus.
  *
  * ```
  * openSubscriber(Path.of("./es")) { start(Start.oldest()); endAtClose(true) }
@@ -27,8 +28,8 @@ public inline fun openSubscriber(
 ): Subscriber = Subscriber.open(directory, SubscriberOptions.builder().apply(options).build())
 
 /**
- * Takes the bus in [directory], and begins a session of it. Waits at most [timeout], in the calling
- * thread, for another publisher to end.
+ * Takes the bus in [directory] and begins a session. Waits at most [timeout] for another publisher
+ * to end, and blocks the calling thread meanwhile.
  *
  * ```
  * openPublisher(Path.of("./quotes")) { recordBytes(16); capacity(1 shl 20) }
@@ -40,24 +41,24 @@ public inline fun openPublisher(
     options: PublisherOptions.Builder.() -> Unit = {},
 ): Publisher = Publisher.open(directory, PublisherOptions.builder().apply(options).build(), timeout.toJavaDuration())
 
-/** How long [openPublisher] waits by default for another publisher to end, as in C++. */
+/** How long [openPublisher] waits for another publisher to end by default, as in C++. */
 public val OPEN_TIMEOUT: Duration = 10.seconds
 
-/** Connects to the listener at [path], to send to it. */
+/** Connects to the listener at [path]. This side sends. */
 public suspend fun connectProducer(
     path: Path,
     timeout: Duration,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Producer = waiting { Producer.connect(path, built(options), timeout.toJavaDuration()) }
 
-/** Connects to the listener at [path], to take its messages. */
+/** Connects to the listener at [path]. This side receives. */
 public suspend fun connectConsumer(
     path: Path,
     timeout: Duration,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Consumer = waiting { Consumer.connect(path, built(options), timeout.toJavaDuration()) }
 
-/** Connects to the listener at [path], to call and be called. */
+/** Connects to the listener at [path], with calls in both directions. */
 public suspend fun connectDuplex(
     path: Path,
     timeout: Duration,

@@ -13,13 +13,14 @@ import lapwing.Subscriber
 import lapwing.WaitSet
 
 /**
- * Every item of the bus, in order, each read into the same [batch]. Ends with a clean close of the bus
- * (`endAtClose`). Cancelling ends the wait; closing the subscriber stays the program's.
+ * Returns all items of the bus in order. Each is read into the same [batch]. The flow ends with a
+ * clean close of the bus (`endAtClose`). Cancelling ends the wait, but does not close the
+ * subscriber.
  *
- * Rows lie in the batch until the collector asks for the next item: `copy()` them before a `buffer`,
- * a `flowOn` or whatever else runs ahead of the collector.
+ * Rows are valid until the collector requests the next item. Call `copy()` before a `buffer`, a
+ * `flowOn` or another operator that runs ahead of the collector.
  *
- * While there is something to read nothing changes threads. Only a wait goes to `Dispatchers.IO`.
+ * If an item is available, the flow does not change threads. Only waits run on `Dispatchers.IO`.
  */
 public fun Subscriber.asFlow(batch: Batch = Batch(DEFAULT_ROWS)): Flow<Item> = flow {
     while (true) {
@@ -35,9 +36,9 @@ public fun Subscriber.asFlow(batch: Batch = Batch(DEFAULT_ROWS)): Flow<Item> = f
 }
 
 /**
- * Rows or one event, into the batch; null: nothing came in that time. As [Subscriber.read], and
- * suspends instead of blocking. A cancelled coroutine loses the records of its last read: continue
- * from the position that was processed.
+ * Reads rows or one event into the batch; null: nothing came in that time. Like [Subscriber.read],
+ * but suspends instead of blocking. A cancelled coroutine loses the records of its last read:
+ * resume from the position of the last processed record.
  */
 public suspend fun Subscriber.awaitItem(
     batch: Batch,
@@ -48,7 +49,10 @@ public suspend fun Subscriber.awaitItem(
     return waiting { read(batch, timeout.toJavaDuration()) }
 }
 
-/** The next source that is ready; null: none was in that time. As [WaitSet.await], and suspends. */
+/**
+ * Returns the next source that is ready; null: none was in that time. Like [WaitSet.await], but
+ * suspends.
+ */
 public suspend fun <T> WaitSet<T>.awaitReady(
     timeout: Duration = Duration.INFINITE
 ): WaitSet.Source<T>? {

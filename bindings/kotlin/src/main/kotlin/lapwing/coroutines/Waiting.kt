@@ -6,15 +6,16 @@ import lapwing.ErrorCode
 import lapwing.LapwingException
 
 /**
- * Runs a call that waits on a thread of [Dispatchers.IO]. A coroutine that is cancelled interrupts the
- * thread, and continues when the wait has ended: after that the object is free.
+ * Runs a call that waits on a thread of [Dispatchers.IO]. If the coroutine is cancelled, the thread
+ * is interrupted, and the coroutine continues when the wait has ended. Then no call uses the
+ * object.
  */
 internal suspend fun <T> waiting(call: () -> T): T =
     runInterruptible(Dispatchers.IO) {
         try {
             call()
         } catch (e: LapwingException) {
-            // The thread was interrupted, not the object by interrupt(): the coroutine is cancelled.
+            // The thread was interrupted, not the object, so the coroutine is cancelled.
             if (e.code() == ErrorCode.INTERRUPTED && Thread.interrupted()) {
                 throw InterruptedException(e.message)
             }

@@ -34,7 +34,9 @@ import lapwing.coroutines.openListener
 import lapwing.coroutines.openPublisher
 import lapwing.coroutines.openSubscriber
 
-/** Steps that do what a program must not do, in coroutines. Those of a publisher that is dropped are Java's. */
+/**
+ * Steps with invalid actions in coroutines. The steps with a dropped publisher are those of Java.
+ */
 internal class CoroutineMisuse {
     private class OneOfEach(
         val publisher: Publisher,
@@ -46,7 +48,7 @@ internal class CoroutineMisuse {
         val producer: Producer,
         val consumer: Consumer,
     ) {
-        /** How each close ended. */
+        /** Closes all of them, and returns the result of each close. */
         fun close(): List<String> =
             listOf<AutoCloseable>(
                     publisher, subscriber, cursor, history, books, listener, producer, consumer)
@@ -109,7 +111,7 @@ internal class CoroutineMisuse {
     suspend fun exitInWait(step: Step): List<String> {
         val subscriber = openSubscriber(step.path("directory"))
         CoroutineScope(Dispatchers.Default).launch { endOfWait(subscriber) }
-        do { // until it has read what was there, and waits
+        do { // until it has read everything and waits
             delay(50.milliseconds)
         } while (thrownBy { subscriber.inspect() } == "ok")
         exitProcess(Misuse.EXIT_CODE)
@@ -119,7 +121,10 @@ internal class CoroutineMisuse {
         while (subscriber.awaitItem(batch) !is Records) {}
     }
 
-    /** Waits without end. The name of what ended the wait, which is not a call of another coroutine. */
+    /**
+     * Waits until an error, and returns its name. Ignores the error of a call that overlaps another
+     * one.
+     */
     private suspend fun endOfWait(subscriber: Subscriber): String {
         val batch = Batch(16)
         var end: String
@@ -129,7 +134,7 @@ internal class CoroutineMisuse {
         return end
     }
 
-    /** The name of what the call throws; "ok" where it throws nothing. */
+    /** Returns the name of the error that the call throws; "ok" if it throws none. */
     private suspend fun thrownBy(call: suspend () -> Any?): String =
         try {
             call()

@@ -39,8 +39,8 @@ import lapwing.coroutines.connectDuplex
 import lapwing.coroutines.connectProducer
 
 /**
- * The driver of the Kotlin package: that of Java, with the steps that Kotlin has calls of its own for.
- * tests/conformance/bindings says what a driver answers.
+ * The driver of the Kotlin package: Java's driver, with replacements for the steps for which Kotlin
+ * has its own calls. tests/conformance/bindings describes the answers of drivers.
  */
 fun main() {
     val handles = Handles()

@@ -11,8 +11,8 @@ import io.aeron.logbuffer.FragmentHandler;
 import org.agrona.concurrent.ShutdownSignalBarrier;
 
 /**
- * Aeron IPC: an exclusive publication, claimed and written in place, read in place; the driver is a
- * process of its own. Its conductor, which moves the publisher's limit, is on no core of ours.
+ * Aeron IPC: an exclusive publication, claimed, written and read in place. The driver is a separate
+ * process. Its conductor, which moves the publisher's limit, does not run on the measured cores.
  */
 final class AeronPeer implements Peer {
     private static final int STREAM_PING = 1001;
@@ -67,7 +67,7 @@ final class AeronPeer implements Peer {
             .termBufferSparseFile(false)
             .dirDeleteOnStart(true);
         if (!tethered) {
-            // By default an untethered reader is put aside after ten seconds, as late as a dead one.
+            // By default an untethered reader is removed after ten seconds, as late as a dead one.
             context.timerIntervalNs(TIMER_INTERVAL_NS)
                 .untetheredWindowLimitTimeoutNs(UNTETHERED_TIMEOUT_NS)
                 .untetheredLingerTimeoutNs(UNTETHERED_TIMEOUT_NS);
@@ -86,7 +86,7 @@ final class AeronPeer implements Peer {
                 return sent;
             }
             if (position == Publication.NOT_CONNECTED && mayDisconnect) {
-                // The stopped reader has been given up; publishing costs no more than finding out.
+                // The stopped reader has been removed; publishing only costs this check.
                 return count;
             }
             if (position < 0) {

@@ -7,8 +7,8 @@ import org.agrona.concurrent.broadcast.BroadcastTransmitter;
 import org.agrona.concurrent.broadcast.RecordDescriptor;
 
 /**
- * Agrona's broadcast buffer in a mapped file. A receiver copies and then asks whether what it
- * copied was whole; one that was lapped goes on at the newest.
+ * Agrona's broadcast buffer in a mapped file. A receiver copies a record, then validates the copy.
+ * A lapped receiver continues at the newest record.
  */
 final class AgronaBroadcastPeer implements Peer {
     private static final int TYPE_ID = 1;

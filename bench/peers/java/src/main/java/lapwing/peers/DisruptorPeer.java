@@ -4,7 +4,7 @@ import com.lmax.disruptor.BusySpinWaitStrategy;
 import com.lmax.disruptor.EventPoller;
 import com.lmax.disruptor.RingBuffer;
 
-/** Disruptor: a ring of events between two threads of one process, one producer, polled. */
+/** Disruptor: a ring of events between two threads of one process, with one producer, polled. */
 final class DisruptorPeer implements Peer {
     static final class Event {
         final long[] words;
@@ -14,7 +14,7 @@ final class DisruptorPeer implements Peer {
         }
     }
 
-    /** Made before either side, with a poller each, so that nothing is published before it. */
+    /** Created before either side, with one poller each, so that all published records are read. */
     static final class Rings {
         final RingBuffer<Event> ping;
         final RingBuffer<Event> pong;

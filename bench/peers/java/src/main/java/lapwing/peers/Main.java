@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.concurrent.CompletableFuture;
 
-/** Peers that are Java packages: NAME SCENARIO OPTION…, or NAME histogram. */
+/** Peers from Java packages: NAME SCENARIO OPTION…, or NAME histogram. */
 final class Main {
     private Main() {
     }
@@ -25,7 +25,7 @@ final class Main {
         return new Scenarios(options, peer).run();
     }
 
-    /** Both sides as threads of this process. */
+    /** Runs both sides as threads of this process. */
     private static String both(final Options options) {
         options.role = options.bothWays() ? "initiator" : "publisher";
         final DisruptorPeer.Rings rings = new DisruptorPeer.Rings(options);
@@ -82,7 +82,7 @@ final class Main {
             error.printStackTrace();
             throw Options.fail(error.toString());
         }
-        // Whatever threads a package has left running.
+        // A package may leave threads running.
         System.out.flush();
         Runtime.getRuntime().halt(0);
     }

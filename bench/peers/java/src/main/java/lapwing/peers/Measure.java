@@ -2,7 +2,7 @@ package lapwing.peers;
 
 import java.util.Locale;
 
-/** Records that show what happened to them, what a reader got, and a histogram; as in cpp/. */
+/** Records that detect damage, counts of received records, and a histogram; as in cpp/. */
 final class Measure {
     static final long STRIDE = 0x9E3779B97F4A7C15L;
     static final long END_NUMBER = -1L;
@@ -50,7 +50,7 @@ final class Measure {
         long outOfOrder;
         long last;
 
-        /** Of records after `last`. */
+        /** Counts records after `last`. */
         Arrivals(final long last) {
             this.last = last;
         }
@@ -67,15 +67,16 @@ final class Measure {
             }
         }
 
-        /** A torn record is torn, not lost, whichever it was. */
+        /** Torn records count as torn, not as lost. */
         long lost(final long published) {
             return Math.max(0, published - inOrder - torn);
         }
     }
 
     /**
-     * How long a reader heard nothing at most. The wait for the first record is not a silence, since
-     * nothing need have been published yet; the wait for one that did not come before the end is.
+     * The longest time without a record for a reader. The wait for the first record is not a
+     * silence, because records may not have been published yet. The wait for a record that did not
+     * arrive before the end is one.
      */
     static final class Silences {
         private long lastNs;
@@ -94,7 +95,8 @@ final class Measure {
             lastNs = nowNs;
         }
 
-        /** Nothing more is published from now on. What was, may still come. */
+        /** Ends the measurement: no more records are published. Earlier records may still
+         * arrive. */
         void end(final long nowNs) {
             add(nowNs);
         }

@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a side is asked to do, and the files over which the two sides meet; bench/peers/README.md
- * has the interface.
+ * The arguments of a side, and the files that synchronize the two sides. bench/peers/README.md
+ * describes the interface.
  */
 final class Options {
     private static final long MEETING_NS_MAX = 60_000_000_000L;
@@ -55,7 +55,7 @@ final class Options {
         }
     }
 
-    /** The same for the other side of a peer between threads. */
+    /** The options of the other side, for a peer between threads. */
     Options other() {
         final Options other = new Options();
         other.scenario = scenario;
@@ -84,7 +84,7 @@ final class Options {
         return scenario.equals("stopped-of-two");
     }
 
-    /** The names of the roles that read what a publisher publishes. */
+    /** The roles that read the publisher's records. */
     List<String> readers() {
         return hasWitness() ? List.of("subscriber", "witness") : List.of("subscriber");
     }
@@ -122,7 +122,7 @@ final class Options {
         return Files.exists(shared.resolve(file));
     }
 
-    /** Looks a thousand times a second; fails after a minute. */
+    /** Polls a thousand times per second. Fails after a minute. */
     void awaitFile(final String file) {
         final long deadlineNs = System.nanoTime() + MEETING_NS_MAX;
         while (!isAnnounced(file)) {
@@ -133,7 +133,7 @@ final class Options {
         }
     }
 
-    /** The calling thread alone; a JVM's others go where the kernel puts them. */
+    /** Pins only the calling thread. The kernel places the JVM's other threads. */
     void pinOwnThread() {
         try {
             final Path self = Files.readSymbolicLink(Path.of("/proc/thread-self"));

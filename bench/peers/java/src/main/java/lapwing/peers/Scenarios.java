@@ -3,7 +3,7 @@ package lapwing.peers;
 import lapwing.peers.Measure.Arrivals;
 import lapwing.peers.Measure.Histogram;
 
-/** The scenarios, over any peer; each role returns the fields of its line, or nothing. */
+/** The scenarios, for any peer. Each role returns the fields of its line, or null. */
 final class Scenarios {
     private static final int BLOCK_ROUND_TRIPS = 64;
     private static final long WARM_UP_NS_MAX = 2_000_000_000L;
@@ -54,7 +54,7 @@ final class Scenarios {
         }
     }
 
-    /** A wait for the other side that never lasts for ever. */
+    /** A bounded wait for the other side. */
     private static final class Patience {
         private long looks;
         private long sinceNs;
@@ -149,7 +149,8 @@ final class Scenarios {
             Measure.perSecond(options.records, tookNs));
     }
 
-    /** Everything has been published; a reader may need this side until it has everything. */
+    /** Announces that all records have been published. Stays until the reader has received
+     * everything. */
     private void announceAndStay() {
         options.announce("published");
         options.awaitFile("received");
@@ -163,7 +164,7 @@ final class Scenarios {
         long firstCount = 0;
         long lastNs = openedNs;
         long emptyLooks = 0;
-        boolean over = false; // all is published, as is known since overNs
+        boolean over = false; // all records are published, known since overNs
         long overNs = 0;
         while (arrivals.last < options.records) {
             final boolean first = arrivals.received == 0;
@@ -187,7 +188,7 @@ final class Scenarios {
                 if (over) {
                     break;
                 }
-                // A silence of before may be this side's own, which did not run meanwhile.
+                // An earlier silence may be caused by this side, if it did not run meanwhile.
                 if (options.isAnnounced("published")) {
                     over = true;
                     overNs = System.nanoTime();
@@ -216,7 +217,7 @@ final class Scenarios {
         }
     }
 
-    /** A steady rate, record n due at start + n / rate. */
+    /** A steady rate: record n is due at start + n / rate. */
     private final class Steady {
         private final double intervalNs = 1e9 / options.rate;
         private Histogram ns;

@@ -3,7 +3,7 @@ package lapwing.peers;
 import lapwing.peers.Measure.Arrivals;
 import lapwing.peers.Measure.Silences;
 
-/** The reader that lives while another one is stopped; it counts as cpp/ does. */
+/** The reader that runs while another one is stopped. It counts like cpp/. */
 final class Witness {
     private final Options options;
     private final Peer peer;
@@ -25,7 +25,8 @@ final class Witness {
             arrivals.outOfOrder, longestSilenceNs);
     }
 
-    /** Receives until `file` exists and then nothing has come for a while; the longest silence. */
+    /** Receives until `file` exists and then no record has arrived for a while. Returns the longest
+     * silence. */
     private long listenUntil(final String file, final Arrivals arrivals) {
         final long stuckNs = Scenarios.STUCK_NS_MAX + (long)(options.seconds * 1e9);
         final Peer.OnRecord onRecord = arrivals::add;
@@ -47,7 +48,7 @@ final class Witness {
             if (!over && options.isAnnounced(file)) {
                 over = true;
                 silences.end(now);
-                quietSinceNs = System.nanoTime(); // before that, this side may not have run
+                quietSinceNs = System.nanoTime(); // this side may not have run before
             }
             if (over && now - quietSinceNs > Scenarios.SILENCE_NS_MAX) {
                 return silences.longestNs();
