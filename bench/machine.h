@@ -43,8 +43,7 @@ double ns_per_tick();  // measured once, against CLOCK_MONOTONIC
 inline double ms_between(std::uint64_t from_ticks, std::uint64_t to_ticks) {
   return static_cast<double>(to_ticks - from_ticks) * ns_per_tick() / 1e6;
 }
-double
-timing_ns();  // cost of ticks() plus ticks_after_reads() around nothing; measured once
+double timing_ns();  // cost of ticks() plus ticks_after_reads() around nothing; measured once
 
 // The first two cores that this process may use. On a machine with one core both are the same, and
 // rows with two processes are hardly meaningful: see has_two_cores().

@@ -17,8 +17,8 @@ namespace lapwing::bench {
 struct Setting {
   std::string ring_directory;  // on tmpfs, only for this run
   std::string disk_directory;  // on the measured disk, only for this run
-  bool quick = false;     // a fraction of a second per row: checks that it runs
-  int trials_max = 1000;  // per row; fewer are faster and less accurate
+  bool quick = false;          // a fraction of a second per row: checks that it runs
+  int trials_max = 1000;       // per row; fewer are faster and less accurate
 
   std::size_t count(std::size_t full) const { return quick ? full / 50 : full; }
   int trials(int full) const { return quick ? 2 : std::min(full, trials_max); }

@@ -21,8 +21,8 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSilenceNsMax = 1'000'000'000;  // recorded time, before the factor
-inline constexpr std::uint64_t kPaceSpinNs = 100'000;         // before the due time: spins
-inline constexpr std::uint64_t kPaceSleepNsMax = 50'000'000;  // then `stopped` is called again
+inline constexpr std::uint64_t kPaceSpinNs = 100'000;          // before the due time: spins
+inline constexpr std::uint64_t kPaceSleepNsMax = 50'000'000;   // then `stopped` is called again
 
 struct Pace {
   enum class Kind { kMax, kRecorded, kRate };

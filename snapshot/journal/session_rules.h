@@ -44,7 +44,7 @@ struct SessionBegin {
   std::uint64_t schema_hash = 0;
   std::uint64_t source_fingerprint = 0;  // 0 in version 1
   std::uint64_t metadata_hash = 0;       // 0 in version 1
-  bool has_ring = false;  // it had a ring file; false if `lapwing repair` made it
+  bool has_ring = false;                 // it had a ring file; false if `lapwing repair` made it
 
   SessionEntry row() const;  // without an existing ring file
 };

@@ -37,7 +37,7 @@ struct ByteSource::Decoder {
   std::size_t first_input = ZSTD_initDStream(stream);
   std::size_t wanted_input = first_input;  // bytes up to the end of the current block
   bool in_frame = false;
-  bool flushing = false;  // the last output was full: there may be more without new input
+  bool flushing = false;           // the last output was full: there may be more without new input
   std::uint64_t frame_offset = 0;  // in the file
 
   Decoder() = default;

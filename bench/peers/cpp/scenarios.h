@@ -33,8 +33,7 @@ namespace lapwing::peers {
 inline constexpr std::uint64_t kBlockRoundTrips = 64;
 inline constexpr std::uint64_t kWarmUpNsMax = 2'000'000'000;
 inline constexpr std::uint64_t kSilenceNsMax = 200'000'000;
-inline constexpr std::uint64_t kSteadyNs =
-    500'000'000;  // steady time before the reader is stopped
+inline constexpr std::uint64_t kSteadyNs = 500'000'000;  // steady time before the reader is stopped
 inline constexpr std::uint64_t kLooksBetweenClocks = 1024;
 inline constexpr std::uint64_t kStuckNsMax = 60'000'000'000;
 
