@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Each option of CMakeLists.txt works: the project configures with it off and on, and builds.
+"""Tests each option of CMakeLists.txt: the project configures with it off and on, and builds.
 
-An option's default is what all runs of the other options have, so only its other value has a run.
+The runs for other options use an option's default, so only its other value has its own run.
 
-  cmake_options_test.py           configures each, and builds one small target of it
-  cmake_options_test.py --full    builds everything of each, which takes hours
-  cmake_options_test.py OPTION…   these alone, e.g. LAPWING_BUILD_TESTS=OFF
+  cmake_options_test.py           configures each, and builds one small target
+  cmake_options_test.py --full    builds all targets of each, which takes hours
+  cmake_options_test.py OPTION…   only these, e.g. LAPWING_BUILD_TESTS=OFF
 
-The options are read from the project's CMakeLists.txt files, so that a new one is tested without a
-line here. CXX is the compiler, where it is set. Exit: 0 all work, 1 one does not.
+The options are read from the project's CMakeLists.txt files, so that new ones are tested
+automatically. CXX may name the compiler. Exit: 0 all work, 1 one does not.
 """
 
 import argparse
@@ -21,9 +21,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OPTION = re.compile(r'^\s*option\((LAPWING_\w+) "[^"]*" (\S+)\)', re.MULTILINE)
-TOP_LEVEL = {"${PROJECT_IS_TOP_LEVEL}": "ON"}  # as it is here
-SMALL_TARGET = "lapwing_os"  # no option takes it away
-# What only one compiler can do.
+TOP_LEVEL = {"${PROJECT_IS_TOP_LEVEL}": "ON"}  # the value here
+SMALL_TARGET = "lapwing_os"  # built with every option
+# Options that only one compiler supports.
 COMPILERS = {"LAPWING_BUILD_FUZZERS=ON": "clang++-19"}
 
 

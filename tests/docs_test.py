@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the reference of include/lapwing with Doxygen, and looks whether the comments are in it."""
+"""Builds the reference of include/lapwing with Doxygen and checks that the comments are in it."""
 
 import html
 import os
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def text_of(page):
-    """What a reader sees of a page, as one line."""
+    """The visible text of a page, as one line."""
     text = re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8"))
     return re.sub(r"\s+", " ", html.unescape(text))
 

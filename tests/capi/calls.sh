@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Whether the tests of the C interface call every function and see every error number, with nothing
-# wrong in memory.
-#   tests/capi/calls.sh                 under valgrind, where it is installed
-#   tests/capi/calls.sh --plain         without it, as a build with sanitizers needs
-# Prints `88 of 88 functions called, 36 error numbers seen`. Exit: 0, 1 something is wrong, 77 no valgrind.
+# Checks that the tests of the C interface call every function and see every error number, without
+# memory errors.
+#   tests/capi/calls.sh                 with valgrind, if it is installed
+#   tests/capi/calls.sh --plain         without it, for builds with sanitizers
+# Prints `88 of 88 functions called, 36 error numbers seen`. Exit: 0, 1 failed, 77 no valgrind.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${LAPWING_BUILD_DIR:-$root/build/release}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Whether the C interface is what tests/golden/capi.golden and tests/golden/capi.abi say.
-#   tests/capi/frozen.sh                          both have to be unchanged; programs that were compiled
-#                                                 with a longer and a shorter struct have to run
-#   tests/capi/frozen.sh --remove STRUCT.FIELD    as if that field were taken out: both have to name it
+# Checks that the C interface matches tests/golden/capi.golden and tests/golden/capi.abi.
+#   tests/capi/frozen.sh                          both must be unchanged; programs compiled with a
+#                                                 longer and a shorter struct must run
+#   tests/capi/frozen.sh --remove STRUCT.FIELD    simulates removing that field: both must report it
 #   tests/capi/frozen.sh --update                 writes both
-# Needs abidiff (Debian's abigail-tools), cc, and liblapwing.so.1 of the build LAPWING_BUILD_DIR.
+# Needs abidiff (Debian's abigail-tools), cc, and liblapwing.so.1 in LAPWING_BUILD_DIR.
 # Exit: 0 unchanged, 1 changed, 2 wrong usage, 77 abidiff is missing.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -29,12 +29,12 @@ command -v abidiff >/dev/null || { echo "SKIPPED: abidiff is missing: apt-get in
   exit 1
 }
 
-# In a folder of its own, so that no path of this machine is in tests/golden/capi.abi.
+# Uses a separate folder, so that tests/golden/capi.abi contains no path of this machine.
 cp "$header" "$work/lapwing.h"
 if [[ ${#variant[@]} -gt 0 ]]; then
   python3 "$root/tests/capi/header_variant.py" "$header" "${variant[@]}" >"$work/lapwing.h" || exit 2
 fi
-# The types of the interface and nothing else: a library of functions that do nothing.
+# Only the types of the interface: a library of functions that do nothing.
 (cd "$work" && python3 "$root/bindings/c/golden.py" --header lapwing.h --stubs |
   sed "s|#include .*|#include \"lapwing.h\"|" >stubs.c &&
   "$cc" -std=c11 -g -shared -fPIC -fdebug-prefix-map="$work"=. -o liblapwing.so.1 stubs.c) || exit 1
@@ -56,7 +56,7 @@ else
 fi
 [[ ${#variant[@]} -gt 0 ]] && exit $failed
 
-# The names that the library exports are those of the header.
+# The library must export exactly the names in the header.
 if diff <(nm -D --defined-only "$build/liblapwing.so.1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort) \
   <(python3 "$root/bindings/c/golden.py" --functions | sort) >"$work/names"; then
   echo "exports: unchanged"
@@ -66,7 +66,7 @@ else
   failed=1
 fi
 
-# Programs of an older and of a newer header, on this library.
+# Programs compiled with an older and a newer header must run with this library.
 run_variant() {  # NAME header_variant's arguments…
   mkdir "$work/$1"
   python3 "$root/tests/capi/header_variant.py" "$header" "${@:2}" >"$work/$1/lapwing.h" &&

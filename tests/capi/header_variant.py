@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints a variant of a C header, with which a program of another version would be compiled.
+"""Prints a variant of a C header, as another version would have it.
 
     header_variant.py HEADER --remove STRUCT.FIELD     without that field
     header_variant.py HEADER --add STRUCT.FIELD        with a field of 8 bytes more at the end
 
-Both options may be given several times. Exit: 0, or 2 for a field that there is none of.
+Both options may be given several times. Exit: 0, or 2 if a field does not exist.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def replaced(text, found, body):
 
 
 def with_initialiser(text, struct, change):
-    """The header with the values of the struct's LAPWING_…_OPTIONS_INIT as change() makes them of the last one."""
+    """The header with the last value of the struct's LAPWING_…_INIT replaced by change()."""
     macro = rf"(#define {struct.upper()}_INIT \\\n.*?)(, [^,{{}}]+)(\}}\n)"
     return re.sub(macro, lambda found: found[1] + change(found[2]) + found[3], text, count=1, flags=re.S)
 
@@ -45,7 +45,7 @@ def main():
             print(f"header_variant: there is no field {name}", file=sys.stderr)
             return 2
         text = replaced(text, found, body)
-        text = with_initialiser(text, struct, lambda last: "")  # what is removed stands at the end
+        text = with_initialiser(text, struct, lambda last: "")  # the removed field is the last one
     for name in options.add:
         struct, field = name.split(".")
         found = body_of(text, struct)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the C interface of a build alone into an empty prefix, and builds and runs C11 programs with
-# it as users do: by pkg-config, by CMake, and the complete program of docs/reference/c.md. Also looks at what the
-# library needs and exports.
+# Installs only the C interface of a build into an empty prefix, then builds and runs C11 programs
+# with it as users do: by pkg-config, by CMake, and the complete program of docs/reference/c.md.
+# Also checks the library's dependencies and exports.
 #   tests/capi/installed.sh [BUILD]      default: LAPWING_BUILD_DIR, else build/release
-# Prints `3 of 3` for the programs. Exit: 0, or 1 where something fails.
+# Prints `3 of 3` for the programs. Exit: 0, or 1 if something fails.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$(cd "${1:-${LAPWING_BUILD_DIR:-$root/build/release}}" && pwd) || exit 1
@@ -23,7 +23,7 @@ libdir=$(dirname "$library")
 export LD_LIBRARY_PATH=$libdir
 ran=0
 
-# Only the C headers and the library in reach: no -std=gnu, no C++.
+# Only the C headers and the library are available: no -std=gnu, no C++.
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 # shellcheck disable=SC2046
 if cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$root/tests/capi/round_trip.c" -o "$work/by_pkg_config" \
@@ -48,7 +48,7 @@ if cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix
 else
   tail "$work/output"
 fi
-# As docs/reference/c.md says it, word for word.
+# The program of docs/reference/c.md, unchanged.
 quotes() {
   sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/docs/reference/c.md" >"$work/quotes.c"
   # shellcheck disable=SC2046
@@ -64,7 +64,7 @@ else
 fi
 echo "$ran of 3"
 
-several_sources() {  # the part of docs/reference/c.md by that name, in a function
+several_sources() {  # the section of that name in docs/reference/c.md, as a function
   {
     printf '%s\n' '#include <lapwing.h>' 'static lapwing_error error = {.struct_size = sizeof error};' \
       'void must(lapwing_result result);' 'void on_batch(uint64_t token, const lapwing_batch *batch);' \
@@ -83,7 +83,7 @@ nothing_else() {
 }
 check "the component has nothing of C++ or of the program" nothing_else
 
-as_cpp() {  # the header is one of C++11 as well
+as_cpp() {  # the header must also compile as C++11
   printf '#include <lapwing.h>\nint main() { return 0; }\n' |
     g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -x c++ -fsyntax-only -I"$work/prefix/include" -
 }
@@ -91,7 +91,7 @@ check "the header compiles as C++11" as_cpp
 
 needed=$(readelf --dynamic --wide "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort)
 echo "needs: $(tr '\n' ' ' <<<"$needed")"
-# Of Debian's Abseil those that no shared library can bring along (ADR 19).
+# The part of Debian's Abseil that a shared library cannot include (ADR 19).
 needs_no_more() {
   ! grep -vE '^(libc|libm|libgcc_s|libstdc\+\+|libzstd|libxxhash|ld-linux-x86-64|ld-linux-aarch64)\.so\.' <<<"$needed" |
     grep -vE '^libabsl_(base|cord|cord_internal|raw_hash_set|str_format_internal|strings|synchronization|throw_delegate|time)\.so\.'

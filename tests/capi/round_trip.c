@@ -1,5 +1,5 @@
-/* What a user would write: publishes ten records and reads them again. Compiled as C11 and as C++, by
- * pkg-config and by CMake, and with headers of other versions: prints `ok`. */
+/* A typical user program: publishes ten records and reads them. Compiled as C11 and as C++, with
+ * pkg-config and with CMake, and with headers of other versions. Prints `ok`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

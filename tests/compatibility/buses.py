@@ -1,8 +1,8 @@
-"""Buses that an earlier release left: how they are kept, and what a program reads in them.
+"""Buses of earlier releases: how they are stored, and how a program's results are read.
 
-A version folder holds <name>.tar.zst, each one bus directory and what was recorded of it, and
-expected.json: what the program that made them read, by name. What depends on the time, the machine
-or a program's feed is left out of it.
+A version folder contains <name>.tar.zst, each with one bus directory and its recordings, and
+expected.json: the results of the original program, by name. Values that depend on the time, the
+machine or a program's feed are omitted.
 """
 
 import json
@@ -17,20 +17,20 @@ sys.path.insert(0, str(HERE.parent / "end_to_end"))
 
 import harness  # noqa: E402
 
-MORE_RECORDS = 100  # that a publisher of today adds
+MORE_RECORDS = 100  # added by the current publisher
 SOURCES = {"kv16": "kv16:keys=50", "dbn.mbo": "synthetic:seed=3"}
 FOLDS = ("latest", "orders")
 QUIET = ("--until-closed", "--reattach", "0", "--format", "none", "--summary")
-NOT_KEPT = ("control.sock", "*.lock", "state")  # ends with its process, or is a store's own
+NOT_KEPT = ("control.sock", "*.lock", "state")  # ends with its process, or belongs to a store
 
 
 def version_folders():
-    """The folders of the versions whose files are kept."""
+    """The folders of all stored versions."""
     return sorted(path.parent for path in HERE.glob("*/expected.json"))
 
 
 def pack(folder, name, archive):
-    """Writes the bus folder/name into an archive, as small as it gets."""
+    """Writes the bus folder/name into an archive with maximum compression."""
     excluded = [f"--exclude={pattern}" for pattern in NOT_KEPT]
     tar = subprocess.run(
         ["tar", "--create", "--sparse", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
@@ -39,12 +39,12 @@ def pack(folder, name, archive):
 
 
 def unpack(archive, folder):
-    """Unpacks an archive; returns the bus directory, which belongs to whoever runs this."""
+    """Unpacks an archive. Returns the bus directory, which belongs to the current user."""
     tar = subprocess.run(["zstd", "-q", "-d", "-c", archive], check=True, capture_output=True)
     subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", folder], check=True,
                    input=tar.stdout)
     bus = pathlib.Path(folder, archive.name.removesuffix(".tar.zst"))
-    # Its ring was root's. Whether one is there now, another user may not look.
+    # The ring belonged to root, and another user may not check whether one exists now.
     description = bus / "bus.json"
     text = description.read_text(encoding="utf-8")
     description.write_text(text.replace("/lapwing-0/", f"/lapwing-{os.getuid()}/"),
@@ -57,7 +57,7 @@ def only(values, *names):
 
 
 class Reading:
-    """What the program LAPWING_BIN reads in one bus."""
+    """The results of the program LAPWING_BIN with one bus."""
 
     def __init__(self, bus, scratch):
         self.bus = bus
@@ -81,7 +81,7 @@ class Reading:
         return json.loads(self.run("info", "--json")[1])
 
     def everything(self):
-        """All that can be read without changing the bus."""
+        """All results that can be read without changing the bus."""
         read = {"sessions": self.sessions(), "verify": self.verify(), "tail": self.tail(),
                 "export": self.export(), "states": self.states()}
         if self.info()["schema"] == "dbn.mbo":
@@ -107,7 +107,7 @@ class Reading:
                                      "duplicates", "out_of_order", "digest")}
 
     def export(self):
-        """What is read again from the DBN file that the bus is exported to, if it has one."""
+        """The records of a DBN file exported from the bus, if it can be exported as DBN."""
         out = self.scratch / "export.dbn"
         code, _ = self.run("export", "--out", out)
         if not out.exists():
@@ -115,7 +115,7 @@ class Reading:
         return {"exit": code, **only(self.published_again([out]), "records", "digest")}
 
     def published_again(self, files):
-        """What is read from a bus of DBN files, one after the other."""
+        """The records of a bus published from the DBN files, one after another."""
         bus = self.scratch / "again"
         for file in files:
             code, _ = self.run("publish", "--source", f"dbn:{file}", bus=bus)
@@ -146,7 +146,7 @@ class Reading:
                           **only(self.published_again(parts), "records", "digest")}}
 
     def record(self):
-        """Begins both recordings, or goes on with them."""
+        """Begins or continues both recordings."""
         self.recording.mkdir(exist_ok=True)
         start = ("record", "--from", "start", "--until-closed")
         for options in (("--out", self.recording / "whole.dbn.zst"),
@@ -156,9 +156,9 @@ class Reading:
                 raise AssertionError(f"record ended with {code}: {self.said}")
 
     def continued(self):
-        """What a publisher of today, and who reads after it, make of the bus: changes it.
+        """Changes the bus with the current publisher and readers, and returns their results.
 
-        Digests are of the records that were there: those of today's feed may be others tomorrow.
+        Digests cover only the existing records, because the current feed may change.
         """
         before = self.tail()
         source = SOURCES[self.info()["schema"]]

@@ -1,4 +1,4 @@
-"""What earlier releases left on disk is read, and gone on with, by the program of today."""
+"""Tests that the current program reads and continues files of earlier releases."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import buses
 import harness
 
 DAMAGED = 4  # exit code
-FIRST_RECORD = 4096 + 8  # in a segment, behind its header and the first slot's stamp
+FIRST_RECORD = 4096 + 8  # in a segment, after its header and the first slot's stamp
 
 
 class WhatAnEarlierReleaseLeft(harness.ProgramTest):
@@ -19,7 +19,7 @@ class WhatAnEarlierReleaseLeft(harness.ProgramTest):
         self.maxDiff = None
 
     def each_bus(self, check):
-        """Calls check(the bus unpacked, what is expected of it) for one after the other."""
+        """Calls check(unpacked bus, expected results) for each bus."""
         count = 0
         for version in buses.version_folders():
             expected = json.loads((version / "expected.json").read_text())
@@ -41,7 +41,7 @@ class WhatAnEarlierReleaseLeft(harness.ProgramTest):
             continued = expected.pop("continued")
             self.assertEqual(reading.everything(), expected)
             if continued["sessions"][-2]["end"] == "failed":
-                # Since 0.2 readers get a discarded journal first, and then the one that follows it.
+                # Since 0.2 readers get a discarded journal first, then the one that follows it.
                 self.assertFalse(continued["old_records_are_there"])
                 continued["old_records_are_there"] = True
                 continued["tail"]["records"] += expected["tail"]["records"]

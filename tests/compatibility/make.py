@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a version folder: LAPWING_BIN=build/release/lapwing tests/compatibility/make.py VERSION
+"""Creates a version folder: LAPWING_BIN=build/release/lapwing tests/compatibility/make.py VERSION
 
-Buses with every kind of end that a session can have, and what the program LAPWING_BIN reads in
-them. To be run once, with the program that is released. Needs /dev/shm, as every bus does.
-"""
+Contains buses with every kind of session end, and the results of the program LAPWING_BIN with them.
+Run it once, with the released program. Needs /dev/shm."""
 
 import json
 import pathlib
@@ -23,7 +22,7 @@ KV16 = "kv16:keys=50,records="
 
 
 class Maker:
-    """Makes one bus after the other in a scratch folder."""
+    """Creates the buses one after another in a scratch folder."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -39,7 +38,7 @@ class Maker:
             raise AssertionError(f"{name}: publish ended with {code}")
 
     def publish_and_kill(self, name, source, records, *options):
-        """Kills the publisher once head is at `records`; returns the bus's description."""
+        """Kills the publisher when head reaches `records`. Returns the bus's description."""
         publisher = self.start(name, "--source", source, "--linger", "60s", *options)
         reading = buses.Reading(self.folder / name, self.folder)
         deadline = time.monotonic() + harness.HANG_SECONDS
@@ -58,27 +57,27 @@ class Maker:
             buses.Reading(self.folder / name, self.folder).run(
                 "checkpoint", "--fold", fold, "--until-closed")
 
-    # Every method below makes the bus of its name.
+    # Each method below creates the bus of its name.
 
     def kv16_clean(self, name):
         self.publish(name, KV16 + "600")
         self.checkpoint(name, "latest")
 
     def kv16_recovered(self, name):
-        """A session was killed; the next start found its ring."""
+        """A session was killed, and the next start found its ring."""
         self.publish(name, KV16 + "300")
         self.publish_and_kill(name, KV16 + "250", 550)
         self.publish(name, KV16 + "50")
 
     def kv16_cut(self, name):
-        """The ring was gone with the power: what was not durable is a void."""
+        """A power cut removed the ring: records that were not durable are a void."""
         self.publish(name, KV16 + "300")
         harness.remove_ring(self.publish_and_kill(name, KV16 + "250", 550, "--sync-interval",
                                                    "on-request"))
         self.publish(name, KV16 + "50")
 
     def kv16_open(self, name):
-        """The power was cut, and nobody has started since."""
+        """The power was cut, and no publisher has started since."""
         self.publish(name, KV16 + "300")
         harness.remove_ring(self.publish_and_kill(name, KV16 + "250", 550))
 
@@ -86,7 +85,7 @@ class Maker:
         self.publish(name, KV16 + "7000", "--retain-bytes", "65536", "--pace", "20000")
 
     def kv16_failed(self, name):
-        """A segment could not be made: the journal has ended as failed, live went on."""
+        """A segment could not be created: the journal failed, and live publishing continued."""
         publisher = self.start(name, "--source", KV16 + "12000", "--pace", "10000")
         journals = []
         while not journals:

@@ -1,5 +1,5 @@
-"""An order book of its own: what Databento's documentation says of market-by-order records, and
-none of Lapwing's code. Tests compare Lapwing's books with it.
+"""An independent order book, based on Databento's documentation of market-by-order records, without
+Lapwing's code. Tests compare Lapwing's books with it.
 
     market = Market()
     for sequence, record in read_mbo(path):          # 1, 2, 3 ... as on a bus that begins with it
@@ -9,21 +9,22 @@ none of Lapwing's code. Tests compare Lapwing's books with it.
         book.orders("B")     [Resting(order_id, side, price, size, place), ...], best price first,
                              first in the queue first; place: sequence of the record that put it
                              there
-        book.partial_cancels how many records took a part of an order
-        book.misfits         Counter of records that contradict what rests, by kind; empty in a feed
-                             that is whole and begins with an empty book
+        book.partial_cancels number of records that took a part of an order
+        book.misfits         Counter of records that contradict the resting orders, by kind; empty in
+                             a complete feed that begins with an empty book
 
-A record is anything with the attributes of databento_dbn.MBOMsg: publisher_id, instrument_id,
+A record is any object with the attributes of databento_dbn.MBOMsg: publisher_id, instrument_id,
 order_id, price, size, flags, action, side (the last two by str()). OracleBook.apply(record,
-sequence) is for one instrument and ignores which. read_mbo needs the environment of
-dbn_package/venv.sh; the rest needs nothing.
+sequence) is for one instrument and ignores the instrument. Only read_mbo needs the environment of
+dbn_package/venv.sh.
 
 The rules (Databento: schema mbo, MBO snapshots, examples "order tracking" and "limit order book"):
-A puts an order at the end of its price's queue. C takes size from an order. M gives an order the
-record's price and size; a new price or a larger size puts it at the end of the queue; an id that is
-unknown is an add. R empties the book. T, F and N do nothing. A record with F_TOB is one side's best
-price, alone; with an undefined price that side is empty; it counts as no order. Where that is
-silent: an add of an id that rests replaces it; orders without a price rest at no level.
+A adds an order at the end of its price's queue. C takes size from an order. M sets an order's price
+and size to those of the record; a new price or a larger size moves it to the end of the queue; an
+unknown id is an add. R empties the book. T, F and N do nothing. A record with F_TOB is one side's
+best price, not an order; with an undefined price that side is empty. Where the documentation is
+silent: an add with the id of a resting order replaces it, and orders without a price are at no
+level.
 """
 
 import collections
@@ -46,8 +47,8 @@ class OracleBook:
         self._empty()
 
     def _empty(self):
-        self._known = {}  # order id -> [side, price, size left, place]
-        self._queues = {"A": {}, "B": {}}  # side -> price -> [order id, first in the queue first]
+        self._known = {}  # order id -> [side, price, remaining size, place]
+        self._queues = {"A": {}, "B": {}}  # side -> price -> [order id, in queue order]
         self._tops = {}  # side -> (price, size, place)
 
     def apply(self, record, sequence):
@@ -85,7 +86,7 @@ class OracleBook:
             self._tops[side] = (record.price, record.size, sequence)
 
     def _replace(self, order_id, side, price, size, sequence):
-        """The order is at the end of the queue, wherever it was before."""
+        """Moves the order to the end of the queue."""
         self._remove(order_id)
         if size == 0:
             self.misfits["order of nothing"] += 1
@@ -137,7 +138,7 @@ class OracleBook:
                  len(queues[price])) for price in self._prices(side) if price != UNDEF_PRICE]
 
     def orders(self, side=None):
-        """What rests, best price first and in the order of the queue; both sides: bids first."""
+        """The resting orders, best price first and in queue order. For both sides: bids first."""
         if side is None:
             return self.orders("B") + self.orders("A")
         return [Resting(order_id, *self._known[order_id])
@@ -155,7 +156,7 @@ class Market:
         self.books = collections.defaultdict(OracleBook)
 
     def apply(self, record, sequence):
-        """Applies one record to the book that it is of."""
+        """Applies one record to its book."""
         self.books[record.publisher_id, record.instrument_id].apply(record, sequence)
 
 

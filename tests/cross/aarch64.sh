@@ -3,23 +3,23 @@
 #
 #   tests/cross/aarch64.sh
 #
-# An architecture with weaker ordering has other sizes, alignments and pages. qemu does not imitate
-# the ordering itself: that is what tests/model is for.
+# An architecture with weaker ordering has other sizes, alignments and pages. qemu does not simulate
+# the ordering itself; tests/model covers that.
 #
-# Libraries come with apt into a folder of their own, build/aarch64/root; nothing of another
-# architecture is installed. Needs g++-aarch64-linux-gnu and qemu-user.
+# Libraries are installed with apt into a separate folder, build/aarch64/root. No packages of
+# another architecture are installed in the system. Needs g++-aarch64-linux-gnu and qemu-user.
 #
-# Exit: 0 all passed; 77 SKIPPED: the compiler, the emulator or the packages are not to be had; 1
-# anything else.
+# Exit: 0 all passed; 77 SKIPPED: the compiler, the emulator or the packages are not available; 1
+# any other error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 packages=(libabsl-dev libboost-dev liburing-dev libxxhash-dev libzstd-dev libcli11-dev
   nlohmann-json3-dev librocksdb-dev catch2)
-# In the order of deploy/test.sh's stages: slots, the ring, files, the channel.
+# In the order of deploy/test.sh's stages: slots, rings, files, channels.
 tests=(proto_test abi_golden_test ring_test archiver_test journal_reader_test recovery_test
   checkpoint_test fold_test channel_frames_test channel_model_test torn_read_test)
-# qemu answers these calls of madvise without doing them: MADV_DONTFORK, MADV_COLLAPSE,
+# qemu ignores these calls of madvise, but reports success: MADV_DONTFORK, MADV_COLLAPSE,
 # MADV_POPULATE_WRITE, MADV_POPULATE_READ.
 left_out=('~A forked child does not have*' '~A tmpfs that gives no huge pages*'
   '~Huge pages are real*' '~A channel does what a plain queue does*'
@@ -37,7 +37,7 @@ for program in $arch-g++ qemu-aarch64; do
   command -v "$program" >/dev/null || skip "$program is not installed"
 done
 
-# apt for another architecture, with lists and a state of its own.
+# Runs apt for another architecture, with separate lists and state.
 foreign_apt() {
   apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 \
     -o Dir::State="$root/apt" -o Dir::State::status="$root/apt/status" \

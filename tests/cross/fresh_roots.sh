@@ -4,11 +4,11 @@
 #
 #   tests/cross/fresh_roots.sh [SUITE…]      default: bookworm trixie
 #
-# Each suite gets a root of its own with debootstrap, from where this machine's apt gets its
-# packages, and a copy of what is committed. In a mount namespace of its own: nothing stays mounted.
-# Prints the minutes that each command took. Takes 4 GB for a suite, and about half an hour.
+# Each suite gets its own root with debootstrap, from this machine's apt mirror, and a copy of the
+# committed source. Runs in its own mount namespace, so no mounts remain. Prints the minutes of each
+# command. Takes 4 GB per suite, and about half an hour.
 #
-# Exit: 0 all passed; 77 SKIPPED: not root, or no debootstrap; 1 anything else.
+# Exit: 0 all passed; 77 SKIPPED: not root, or no debootstrap; 1 any other error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -44,7 +44,7 @@ failed=0
 for suite in "$@"; do
   root=$work/$suite
   mkdir "$root"
-  mount --bind "$root" "$root"  # what makes a mount namespace inside needs a root that is a mount
+  mount --bind "$root" "$root"  # mount namespaces created inside need a root that is a mount
   debootstrap --variant=minbase --include=ca-certificates,sudo "$suite" "$root" "$mirror" >/dev/null
   cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
   for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder"; done

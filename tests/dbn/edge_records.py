@@ -1,10 +1,10 @@
-"""DBN files of the package databento-dbn: some 50 records with values at the edges of every field.
+"""Creates DBN files with databento-dbn: some 50 records with the edge values of every field.
 
-Every record is made by the package's own class from values by name, and every file by its writer,
-which writes every schema in every version. The same schema and version always give the same bytes.
+The package's own classes create every record from named values, and its writer creates every file,
+in every schema and version. The same schema and version always give the same bytes.
 
-The package's classes take no values for spare bytes, and of letters only those that have a name. So
-a few more records are such records with other bytes there (`odd_records`).
+The package's classes take no values for spare bytes, and only those letters that have a name.
+Therefore a few more records have other bytes there (`odd_records`).
 """
 
 import datetime
@@ -27,10 +27,10 @@ PRICES = (4_500 * SCALE + SCALE // 4, -37 * SCALE - 630_000_000, SCALE, -SCALE, 
 FLAGS = (dbn.F_LAST, dbn.F_TOB, dbn.F_SNAPSHOT, dbn.F_MBP, dbn.F_BAD_TS_RECV, dbn.F_MAYBE_BAD_BOOK,
          dbn.F_PUBLISHER_SPECIFIC, 1)
 TEXTS = ("", "A", "ES Z4-ES H5", 'a"b,c', "x\\y", "~`!@#$%^&*()_+{}|:<>?")
-LETTERS = ("~", " ", "A", "z", "0", '"', ",", "\\")  # of a field whose letters the venue chooses
+LETTERS = ("~", " ", "A", "z", "0", '"', ",", "\\")  # for fields whose letters the venue defines
 ODD_LETTERS = (0, 1, ord("\n"), ord("?"))
 ODD_SPARE_BYTE = 0xA5
-# Where the package reads a letter without a name as another one: such letters are not to be had.
+# The package reads letters without a name as other ones in these fields, so they cannot be tested.
 NAMED_LETTERS_ALONE = (
     (dbn.InstrumentDefMsgV1, "security_update_action"),
     (dbn.InstrumentDefMsgV1, "user_defined_instrument"),
@@ -63,7 +63,7 @@ LEVEL_FIELD = re.compile(r"(\w+)_(\d\d)")
 
 
 def drawn(name, number, count):
-    """One of so many numbers from 0, always the same for a field of a record."""
+    """A number below `count`, always the same for a field of a record."""
     digest = hashlib.blake2b(f"{name} {number}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % count
 
@@ -79,14 +79,14 @@ def limits_of(dtype):
 
 
 def edges_of(made, name, dtype):
-    """The values of a field that some record must have."""
+    """The values that must occur in a field."""
     enumeration = enumeration_of(made, name)
     if enumeration:
         return list(enumeration.variants())
     if dtype == "S1":
         return list(LETTERS)
     if dtype[0] == "S":
-        room = int(dtype[1:]) - 1  # and a zero behind
+        room = int(dtype[1:]) - 1  # and a terminating zero
         longest = "".join(chr(ord("A") + at % 26) for at in range(room))
         return [longest, *(text[:room] for text in TEXTS)]
     if name in made._timestamp_fields:
@@ -103,7 +103,7 @@ def edges_of(made, name, dtype):
 
 
 def value_of(made, name, dtype, number):
-    """Of record `number`, from 0: first the edges, then values that differ from field to field."""
+    """The value in record `number`, from 0: first the edges, then values that vary by field."""
     edges = edges_of(made, name, dtype)
     if number < len(edges):
         return edges[number]
@@ -116,14 +116,14 @@ def value_of(made, name, dtype, number):
 
 
 def fields_with_values(made):
-    """What the constructor of a class of records sets: (name, type as numpy calls it)."""
+    """The fields set by the constructor of a record class: (name, numpy type)."""
     for name, _, dtype in record_classes.layout(made):
         if not record_classes.is_spare(name) and name not in ("length", "rtype"):
             yield name, dtype
 
 
 def edge_record(made, rtype, number):
-    """Record `number`, from 0, by its class."""
+    """Record `number`, from 0, created by its class."""
     arguments, levels = {}, {}
     for name, dtype in fields_with_values(made):
         value = value_of(made, name, dtype, number)
@@ -135,14 +135,14 @@ def edge_record(made, rtype, number):
     if levels:
         pair = dbn.ConsolidatedBidAskPair if "bid_pb" in levels[0] else dbn.BidAskPair
         pairs = [pair(**levels[level]) for level in sorted(levels)]
-        arguments["levels"] = pairs if len(pairs) > 1 else pairs[0]  # whatever its types say
+        arguments["levels"] = pairs if len(pairs) > 1 else pairs[0]  # despite its declared types
     if made in WITH_RTYPE:
         arguments["rtype"] = rtype
     return bytes(made(**arguments))
 
 
 def odd_records(made, record):
-    """A record with other spare bytes, and one for each letter that has no name or is none."""
+    """A record with other spare bytes, and one for each unnamed or invalid letter."""
     def is_letter(name, dtype):
         return (dtype == "S1" and not record_classes.is_spare(name)
                 and (made, name) not in NAMED_LETTERS_ALONE)
@@ -160,7 +160,7 @@ def odd_records(made, record):
 
 
 def edge_records(schema, version):
-    """The records of a file, each as bytes: every edge of every field is in one of them."""
+    """The records of a file as bytes. Every edge value of every field occurs."""
     made = record_classes.record_class(schema, version)
     rtype = dbn.RType.from_schema(dbn.Schema(schema))
     most = max(len(edges_of(made, name, dtype)) for name, dtype in fields_with_values(made))
@@ -169,7 +169,7 @@ def edge_records(schema, version):
 
 
 def edge_metadata(schema, version):
-    """As the package encodes it: symbols as long as the version allows, and a limit."""
+    """Metadata encoded by the package: symbols of the maximum length, and a limit."""
     longest = {1: dbn.SYMBOL_CSTR_LEN_V1, 2: dbn.SYMBOL_CSTR_LEN_V2,
                3: dbn.SYMBOL_CSTR_LEN_V3}[version] - 1
     symbols = ["E" * longest, "ES Z4-ES H5"]
@@ -185,7 +185,7 @@ def edge_metadata(schema, version):
 
 
 def transcoded(content, encoding, pretty=False, compression=dbn.Compression.NONE):
-    """A DBN file as the package writes it in another encoding, and in its own version."""
+    """A DBN file written by the package in another encoding, in its own version."""
     out = io.BytesIO()
     transcoder = dbn.Transcoder(
         out, encoding, compression, pretty_px=pretty, pretty_ts=pretty, map_symbols=False,
@@ -196,6 +196,6 @@ def transcoded(content, encoding, pretty=False, compression=dbn.Compression.NONE
 
 
 def edge_file(schema, version):
-    """The whole file, as the package's writer writes it: uncompressed."""
+    """The complete uncompressed file, as written by the package."""
     content = edge_metadata(schema, version) + b"".join(edge_records(schema, version))
     return transcoded(content, dbn.Encoding.DBN)

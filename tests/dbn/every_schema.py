@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Holds every schema of DBN in every version against the package databento-dbn. Prints a table.
+"""Compares every schema of DBN in every version with the package databento-dbn. Prints a table.
 
     every_schema.py [SCHEMA…]
 
-A row is a schema in a version: a file that the package writes (edge_records.py), through a bus. A
-cell says `equal`, or `DIFFERS`, and then the first difference follows the table. The last column
-says where the package contradicts itself; below the table is how.
+A row is a schema in a version: a file written by the package (edge_records.py), passed through a
+bus. A cell contains `equal` or `DIFFERS`; the first difference follows the table. The last column
+marks contradictions within the package, which are described below the table.
 
-  in    the records in the bus's journal are those of the file, byte by byte
-  out   the files of `lapwing export` and `lapwing record` are the package's file, byte by byte, and
-        the package reads the same records in them
+  in    the records in the bus's journal equal those of the file, byte by byte
+  out   the files of `lapwing export` and `lapwing record` equal the package's file, byte by byte,
+        and the package reads the same records in them
   text  `lapwing tail` shows every field of every record with the package's name and value
   json  the same of `lapwing tail --format json`
   csv   the same of `lapwing tail --format csv`
 
-shown_fields.py says which value of the package a shown value is held against, and why.
-every_schema.sh makes the environment; LAPWING_BIN is the program. Exit: 0 all equal, 1 not.
+shown_fields.py defines the package's value for each shown value, with reasons. every_schema.sh
+creates the environment. LAPWING_BIN is the program. Exit: 0 all equal, 1 a difference.
 """
 
 import csv
@@ -39,19 +39,19 @@ import record_classes  # noqa: E402
 import shown_fields  # noqa: E402
 
 CAPACITY = 1024  # slots of the ring
-SEGMENT_BYTES = 65536  # of the journal's files: the least
+SEGMENT_BYTES = 65536  # minimum size of the journal's files
 SEGMENT_HEADER_BYTES = 4096
-SEGMENT_FIELDS = struct.Struct("<QQII")  # first sequence, slots, bytes of a slot and of a record
+SEGMENT_FIELDS = struct.Struct("<QQII")  # first sequence, slots, bytes per slot and per record
 SEGMENT_FIELDS_AT = 40
 STAMP = struct.Struct("<Q")
 
 
 class Differs(Exception):
-    """What is not as the package has it."""
+    """A difference from the package."""
 
 
 class Bus:
-    """A bus that a file was published on, and that is closed."""
+    """A closed bus with the records of a file."""
 
     def __init__(self, folder, source):
         self.folder = folder
@@ -59,7 +59,7 @@ class Bus:
                  SEGMENT_BYTES)
 
     def run(self, command, *options):
-        """What the command prints; it must succeed."""
+        """The output of the command, which must succeed."""
         done = subprocess.run(
             [harness.program(), command, "--bus", self.folder / "bus", *map(str, options)],
             capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
@@ -71,7 +71,7 @@ class Bus:
         return self.run("tail", "--from", "start", "--until-closed", "--format", form).splitlines()
 
     def journal(self):
-        """Yields each record of the journal, as docs/reference/file-formats.md says where it stands."""
+        """Yields each record of the journal, at the positions in docs/reference/file-formats.md."""
         for path in sorted((self.folder / "bus" / "journal").glob("*/*.jnl")):
             segment = path.read_bytes()
             first, slots, slot_bytes, record_bytes = SEGMENT_FIELDS.unpack_from(
@@ -83,7 +83,7 @@ class Bus:
 
 
 class Row:
-    """A schema in a version: the package's file, what the package reads in it, and the bus."""
+    """A schema in a version: the package's file, the package's records, and the bus."""
 
     def __init__(self, schema, version, folder):
         self.folder = folder
@@ -97,7 +97,7 @@ class Row:
         self.bus = Bus(folder, compressed)
 
     def shown(self):
-        """Yields the fields that must be shown of each record."""
+        """Yields the fields that must be shown for each record."""
         _, *records = compare_dbn.decode(self.path)
         lines = [map(shown_fields.fields_in_json, self.lines_of_package(pretty))
                  for pretty in (False, True)]
@@ -148,13 +148,13 @@ COLUMNS = {"in": Row.check_in, "out": Row.check_out, "text": Row.check_text,
 
 
 def unlike(shown, other):
-    """The parts of a line, text or a list, that the other one has not in that place."""
+    """The parts of a line, a text or a list, that differ from the other line."""
     parts, others = (line.split(" ") if isinstance(line, str) else line for line in (shown, other))
     return [part for part, of_other in itertools.zip_longest(parts, others) if part != of_other]
 
 
 def require_equal(expected, found, shown=unlike):
-    """Two series, of records or lines; what differs in the first that do is shown."""
+    """Compares two series of records or lines. Reports the first difference."""
     nothing = object()
     for number, (a, b) in enumerate(itertools.zip_longest(expected, found, fillvalue=nothing), 1):
         if a is nothing or b is nothing:
@@ -166,7 +166,7 @@ def require_equal(expected, found, shown=unlike):
 
 
 def cells(schema, version):
-    """Of a row, for each column: None, or what differs."""
+    """The results of a row: for each column None, or the difference."""
     with tempfile.TemporaryDirectory(prefix="lapwing-edges-") as folder:
         try:
             row = Row(schema, version, pathlib.Path(folder))

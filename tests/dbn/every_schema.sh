@@ -1,11 +1,11 @@
 #!/bin/sh
-# Prints a table: every schema of DBN in every version, through a bus, equals what the package
-# databento-dbn writes and reads. every_schema.py says what is compared.
+# Prints a table: every schema of DBN in every version, passed through a bus, equals the data that
+# the package databento-dbn writes and reads. See every_schema.py for the comparison.
 #
 #   every_schema.sh [SCHEMA…]
 #
-# LAPWING_BIN is the program. Exit: 0 all equal; 77 SKIPPED, see
-# ../conformance/dbn_package/venv.sh; 1 anything else.
+# LAPWING_BIN is the program. Exit: 0 all equal; 77 SKIPPED, see ../conformance/dbn_package/venv.sh;
+# 1 any other error.
 set -eu
 folder=$(dirname "$0")
 

@@ -1,6 +1,6 @@
-"""What `lapwing tail` must show of a record, by what the package databento-dbn says of it.
+"""The output of `lapwing tail` for a record, derived from the package databento-dbn.
 
-This table decides once which value of the package each shown value is held against:
+This table defines the package's value for each shown value:
 
   field of DBN         the package                    JSON and CSV     text
   -------------------  -----------------------------  ---------------  --------------------------
@@ -28,17 +28,17 @@ This table decides once which value of the package each shown value is held agai
   undefined sizes and  the number (UNDEF_ORDER_SIZE,  the number       the number
   quantities           UNDEF_STAT_QUANTITY)
   texts                str                            the text         the text
-  what is no           the character                  JSON: likewise;  an escape: \\x00
+  other than           the character                  JSON: likewise;  an escape: \\x00
   printable ASCII                                     CSV: an escape
   spare bytes          hidden                         not shown        not shown
 
-Why: JSON and CSV are for programs, and have what stands in the record, so that nothing is lost and
-no number is rounded; numbers keep the numbers that DBN's documentation lists. Text is for people,
-who want decimals, dates and the names of bits. Spare bytes mean nothing to either.
+Reasons: JSON and CSV are for programs and contain the values of the record, so that nothing is lost
+and no number is rounded; numbers are those in DBN's documentation. Text is for users, who want
+decimals, dates and the names of bits. Spare bytes have no meaning.
 
-So JSON is held against the attributes of the package's records, and text against what the package
-itself writes as JSON for people (pretty prices and times). ODDITIES says where these two, or the
-package and its documentation, contradict each other.
+Therefore JSON is compared with the attributes of the package's records, and text with the package's
+own JSON for users (pretty prices and times). ODDITIES lists contradictions between these two, or
+between the package and its documentation.
 """
 
 import json
@@ -50,7 +50,7 @@ import databento_dbn as dbn
 import record_classes
 
 LENGTH_UNIT = 4
-NOT_JSON = re.compile(r"(?<!\\)\\x(\w\w)")  # how the package escapes control characters
+NOT_JSON = re.compile(r"(?<!\\)\\x(\w\w)")  # the package's escape of control characters
 PRICE_MIN = -2**63
 EPOCH = "1970-01-01T00:00:00.000000000Z"
 FLAG_NAMES = {
@@ -63,7 +63,7 @@ FLAG_NAMES = {
     dbn.F_PUBLISHER_SPECIFIC: "publisher_specific",
 }
 
-# Where the package contradicts itself.
+# Contradictions within the package.
 ODDITIES = {
     "a": "its JSON for people has null for a time of 0, which its records have as a time",
     "b": "its text of the smallest price is --9223372036.-854775808",
@@ -84,7 +84,7 @@ class ShownField(NamedTuple):
 
 
 def oddities(made):
-    """Where the package is odd about the records of a class: keys of ODDITIES."""
+    """The keys of ODDITIES that apply to the records of a class."""
     names = [name for name, _, _ in record_classes.layout(made)]
     has_letters = any(dtype == "S1" and not record_classes.is_spare(name)
                       for name, _, dtype in record_classes.layout(made))
@@ -95,7 +95,7 @@ def oddities(made):
 
 
 def fields_in_json(line):
-    """A record as the package writes it in JSON, each field under the name that its class has."""
+    """A record in the package's JSON, with the field names of its class."""
     fields = {}
     for name, value in json.loads(NOT_JSON.sub(r"\\u00\1", line)).items():
         if name == "hd":
@@ -109,7 +109,7 @@ def fields_in_json(line):
 
 
 def escaped(text):
-    """What may be written to a terminal, of ASCII."""
+    """The ASCII text with other than printable characters escaped."""
     if all(" " <= letter <= "~" for letter in text):
         return text
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
@@ -136,7 +136,7 @@ def time_text(value, pretty):
 
 
 def value_of(record, name, dtype, plain):
-    """The value of a field as an int or a str. `plain`: the record in the package's JSON."""
+    """The value of a field as an int or a str. `plain` is the record in the package's JSON."""
     if name == "length":
         return record.record_size() // LENGTH_UNIT
     value = getattr(record, name)
@@ -146,7 +146,7 @@ def value_of(record, name, dtype, plain):
 
 
 def shown_fields(record, plain, pretty):
-    """Each field of a record. `plain`, `pretty`: fields_in_json(), the second one for people."""
+    """Each field of a record. `plain`, `pretty`: fields_in_json(), the second one for users."""
     for name, _, dtype in record_classes.layout(type(record)):
         if record_classes.is_spare(name):
             continue

@@ -1,9 +1,9 @@
-// What the journals of the desk say of its programs; ends with 1 where something is missing, came
-// twice, or rests on old data.
+// Audits the journals of the desk. Exits with 1 if something is missing, duplicated, or based on
+// old data.
 //   audit numbers BUS        each record's number, or order, is its sequence
-//   audit fills BUS          each trader's orders are there once, in order
-//   audit made BUS FILE FIRST…  no quote in FILE, of the strategy, was made on old data; FIRST: the
-//                              records with which sessions begin
+//   audit fills BUS          each trader's orders occur once, in order
+//   audit made BUS FILE FIRST…  no quote of the strategy in FILE was made on old data; FIRST: the
+//                              first records of sessions
 #include <cstddef>
 #include <cstring>
 #include <fstream>
@@ -29,7 +29,7 @@ Record record_of(std::span<const std::byte> bytes) {
   return record;
 }
 
-// Every record of the journal; false where one is missing, or is not as `use` has it.
+// Reads every record of the journal. Returns false if one is missing, or if `use` rejects it.
 bool for_each(lapwing::History& history, const Use& use) {
   const std::uint32_t record_bytes = history.info().record_bytes;
   std::vector<std::byte> rows(std::size_t{1024} * record_bytes);
@@ -66,9 +66,9 @@ bool check_fills(lapwing::History& history) {
   });
 }
 
-// One record may be on its way into the ring, and have its time already; the clocks of the stamp
-// and of the strategy may differ by what they are steered. A strategy that reads what a killed
-// publisher has left cannot know what its successor publishes: such quotes are not judged.
+// One record may already have its time but not be in the ring yet. The clocks of the stamp and of
+// the strategy may differ by their steering. A strategy that reads the rest of a killed publisher's
+// records cannot know those of the successor, so such quotes are not judged.
 bool check_made(lapwing::History& history, const char* path,
                 const std::set<std::uint64_t>& firsts) {
   constexpr std::uint64_t kClocksNs = 1'000'000;

@@ -1,4 +1,4 @@
-// A feed handler of DBN: publishes orders, market by order, and goes on as handler.cc does.
+// A DBN feed handler: publishes market by order, and resumes like handler.cc.
 //   dbn_handler BUS
 #include <thread>
 
@@ -26,7 +26,7 @@ int main(int, char** argv) {
     if (!publisher->publish(order).ok()) {
       return desk::fail(publisher->last_error());
     }
-    // The pace of the feed: some 100,000 records a second at most.
+    // Limits the feed to about 100,000 records per second.
     if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

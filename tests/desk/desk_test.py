@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The programs of a trading desk, each of forty lines at most, killed at random: nothing twice,
-nothing missing, no quote on old data. LAPWING_DESK_SECONDS: how long each case goes on; default 2."""
+"""Kills the programs of a trading desk, each of at most forty lines, at random: no duplicates,
+nothing missing, no quote on old data. LAPWING_DESK_SECONDS: duration of each case; default 2."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ PROGRAMS = ("handler", "dbn_handler", "strategy", "merger", "gateway", "trader")
 
 
 def code_lines(source):
-    """Lines that are neither empty, a comment, nor an include."""
+    """Lines that are not empty, a comment or an include."""
     return [line for line in source.read_text(encoding="utf-8").splitlines()
             if line.strip() and not re.match(r"\s*(//|#include)", line)]
 
@@ -37,7 +37,7 @@ class Desk(harness.ProgramTest):
         self.starts = 0
 
     def program(self, name, *arguments, folder="desk"):
-        """Starts a program of the desk; each start has its own output."""
+        """Starts a program of the desk with its own output."""
         path = pathlib.Path(os.environ["LAPWING_BUILD_DIR"]) / folder / name
         self.starts += 1
         process = harness.Running([str(path), *map(str, arguments)], self.folder,
@@ -46,7 +46,7 @@ class Desk(harness.ProgramTest):
         return process
 
     def live_on(self, *commands):
-        """Runs the commands for a while: kills or stops one at random and starts it again."""
+        """Runs the commands for a while. Kills or stops one at random, and restarts it."""
         running = [self.program(*command) for command in commands]
         kills = 0
         ends = time.monotonic() + SECONDS
@@ -77,7 +77,7 @@ class Desk(harness.ProgramTest):
         return said
 
     def firsts(self):
-        """The records with which the handlers' sessions began."""
+        """The first records of the handlers' sessions."""
         outputs = "".join(process.out() for process in self.running if "handler" in process.name)
         return re.findall(r"^from (\d+)$", outputs, re.M)
 
@@ -92,7 +92,7 @@ class Desk(harness.ProgramTest):
             with self.subTest(program=source.stem):
                 includes = re.findall(r'#include "([^"]+)"', source.read_text(encoding="utf-8"))
                 self.assertTrue(all(re.match(r"(lapwing/\w+|tests/desk/desk)\.h$", name) for name in includes))
-                if source.stem != "logger":  # of the examples, with its messages for people
+                if source.stem != "logger":  # the example has messages for users
                     self.assertLessEqual(len(code_lines(source)), LINES_MAX)
 
     def test_handlers_go_on_with_the_next_number(self):
@@ -143,7 +143,7 @@ class Desk(harness.ProgramTest):
 
     @staticmethod
     def rows(content, row_bytes):
-        """Whole rows: the last one may be cut short by the kill."""
+        """Complete rows: the kill may have truncated the last one."""
         whole = len(content) - len(content) % row_bytes
         return [content[at:at + row_bytes] for at in range(0, whole, row_bytes)]
 
@@ -168,7 +168,7 @@ class Desk(harness.ProgramTest):
         for trader in running[1:]:
             self.until("fills of each trader", lambda trader=trader: "filled 100\n" in trader.out())
         self.kill_all(running)
-        # A journal has what a killed publisher left in the ring once the next one has started.
+        # The next start writes a killed publisher's records from the ring to the journal.
         self.program("gateway", self.socket, self.fills)
         self.until_listening(self.socket)
         self.assertGreater(int(self.assert_audit("fills", self.fills)), 0)

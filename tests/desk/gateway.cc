@@ -1,5 +1,5 @@
-// An order gateway for many traders, in one thread: fills each order once, over any kill. What
-// it has filled is on a bus of its own, which is its memory.
+// An order gateway for many traders in one thread. It fills each order once, regardless of kills.
+// Its fills are on its own bus, which is its memory.
 //   gateway SOCKET FILLS
 #include <map>
 
@@ -15,7 +15,7 @@ int main(int, char** argv) {
   auto server = lapwing::DuplexServer::open(argv[1]);
   if (!fills.ok() || !past.ok()) return desk::fail(fills.ok() ? past.status() : fills.status());
   if (!server.ok()) return desk::fail(server.status());
-  std::map<std::uint64_t, std::uint64_t> filled;  // of each trader, the last
+  std::map<std::uint64_t, std::uint64_t> filled;  // the last order of each trader
   desk::Order order;
   while ((*past)->position().sequence < (*fills)->head()) {
     const auto sequence = past->read_one(order);
@@ -27,13 +27,15 @@ int main(int, char** argv) {
     const lapwing::Result<lapwing::ServerEvent> event = server->wait();
     if (!event.ok()) return desk::fail(server->status());
     const auto placed = event->message.as<desk::Order>();
-    if (!placed) continue;  // a trader comes, or goes
-    // One that was filled already is only answered: its trader, or the gateway, was killed.
+    if (!placed) continue;  // a trader connects or disconnects
+    // An order that is already filled is only answered, because its trader or the gateway was
+    // killed.
     if (placed->number > filled[placed->trader]) {
       if (!fills->publish(*placed).ok()) return EXIT_FAILURE;
       filled[placed->trader] = placed->number;
     }
-    // A trader has one order under way, so there is room. One that is gone comes back and asks.
+    // A trader has one order in progress, so there is room. A disconnected trader returns and asks
+    // again.
     (void)server->try_reply(event->client, event->message.call, *placed, desk::Kind::kFilled);
   }
 }

@@ -1,5 +1,5 @@
-// A feed handler: publishes quotes, a struct of its own. However the last run ended, this one goes
-// on with the next number.
+// A feed handler: publishes quotes, a custom struct. It continues with the next number, regardless
+// of how the last run ended.
 //   handler BUS
 #include <thread>
 
@@ -16,7 +16,7 @@ int main(int, char** argv) {
     if (!publisher->publish({n, 0, n % 8, price, price + 1}).ok()) {
       return desk::fail((*publisher)->last_error());
     }
-    // The pace of the feed: some 100,000 records a second at most.
+    // Limits the feed to about 100,000 records per second.
     if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -1,5 +1,5 @@
-// Merges two buses by hand, in one thread: of both the records as they come.
-//   merger QUOTES ORDERS FILE      FILE: a line for each, "q NUMBER" or "o NUMBER"
+// Merges two buses manually in one thread, in the order of arrival.
+//   merger QUOTES ORDERS FILE      FILE gets a line per record, "q NUMBER" or "o NUMBER"
 #include <fstream>
 
 #include "lapwing/dbn.h"

@@ -1,5 +1,5 @@
-// A strategy: joins late, goes through gaps, and quotes only on the newest data.
-//   strategy BUS FILE [always]      `always` quotes on anything, which the test has to notice
+// A strategy: joins late, handles gaps, and quotes only on the newest data.
+//   strategy BUS FILE [always]      `always` quotes on any data, which the test must detect
 #include <fstream>
 #include <string_view>
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
       if (!always && !(*bus)->live()) continue;
       made.write(reinterpret_cast<const char*>(&mine), sizeof mine).flush();
     } else if (sequence == lapwing::Errc::kEventDue) {
-      const auto event = (*bus)->read_event();  // here a desk pulls its quotes
+      const auto event = (*bus)->read_event();  // a real desk would pull its quotes here
       if (event.ok()) std::cout << name_of(event->kind) << ' ' << event->sequence << std::endl;
     } else {
       return desk::fail((*bus)->status());

@@ -1,5 +1,5 @@
-// A trader: sends one order after the other, each until it is filled, through any number of
-// gateways. After a start it begins with its first order: the gateway answers those that are
+// A trader: sends one order after another, each until it is filled, through any number of gateways.
+// After a restart it begins with its first order. The gateway only answers orders that are already
 // filled.
 //   trader SOCKET NUMBER
 #include "lapwing/duplex.h"
@@ -14,7 +14,7 @@ int main(int, char** argv) {
     for (;;) {
       const lapwing::Result<lapwing::Reply> reply =
           gateway->call(order, desk::Kind::kNewOrder, std::chrono::seconds(10));
-      if (!reply.ok()) break;  // not known: it is sent again
+      if (!reply.ok()) break;  // the result is unknown: send it again
       std::cout << "filled " << order.number++ << std::endl;
     }
   }

@@ -1,4 +1,4 @@
-"""What goes wrong is said: what, where, what to do; the exit code is the documented one."""
+"""Tests that errors are reported with what, where and what to do, and the documented exit code."""
 
 import json
 import os
@@ -20,7 +20,7 @@ TRADES = "futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst"
 QUIET = ("--format", "none", "--summary")
 SMALL_TMPFS = "64m"
 STARTS_AT_ONCE = 10
-OF_A_RING = 500_000  # records: fewer than 2^19, and more than 24 MiB of journal take
+OF_A_RING = 500_000  # records: fewer than 2^19, but more than fit in 24 MiB of journal
 
 
 def needs_root(test):
@@ -28,7 +28,7 @@ def needs_root(test):
 
 
 class Numbers(harness.BusTest):
-    """Options that take a number take none that wraps, and say from where to where they go."""
+    """Numeric options refuse numbers that wrap, and print their range."""
 
     WHOLE = (("book", "--depth"), ("book", "--at"), ("checkpoint", "--keep"), ("state", "--at"),
              ("state", "--limit"), ("tail", "--count"), ("export", "--first"),
@@ -36,7 +36,7 @@ class Numbers(harness.BusTest):
              ("publish", "--capacity"))
     SIZES = (("record", "--rotate-bytes"), ("publish", "--segment-bytes"),
              ("publish", "--retain-bytes"))
-    # A command, a duration, and what else it takes.
+    # A command, a duration option, and its other accepted values.
     DURATIONS = (("publish", "--linger", ""), ("tail", "--reattach", ", or forever"),
                  ("record", "--reattach", ", or forever"),
                  ("checkpoint", "--reattach", ", or forever"))
@@ -185,14 +185,14 @@ class Feeds(harness.BusTest):
 
 
 class Buses(harness.BusTest):
-    """Buses that are taken, foreign, or do not fit."""
+    """Buses that are in use, foreign, or do not match."""
 
     def publish(self, *more, expect=DONE, name="publish", records=1000, **keywords):
         return self.run_to_end(name, "publish", "--source", f"synthetic:records={records}", *more,
                                expect=expect, **keywords)
 
     def hold(self, *more, **keywords):
-        """A publisher that stays."""
+        """A publisher that keeps running."""
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
                             "--linger", "600s", *more, **keywords)
         self.until_head(1000, bus=keywords.get("bus"))
@@ -336,7 +336,7 @@ class Buses(harness.BusTest):
                     for _ in range(1 + 100 * (attack % 2)):
                         client.send(chance.randbytes(chance.choice((0, 1, 15, 16, 96, 1224, 4000))))
                 except OSError:
-                    pass  # dropped: what it deserves
+                    pass  # refused, as expected
         follower = self.run_to_end("tail", "tail", "--from", "start", "--count", "1000", *QUIET)
         self.assertEqual(follower.summary()["records"], 1000)
         told = json.loads(self.run_to_end("subscribers", "subscribers", "--json").out())
@@ -345,7 +345,7 @@ class Buses(harness.BusTest):
 
 
 class Usage(harness.BusTest):
-    """Commands that are mistyped, and options that meet."""
+    """Mistyped commands, and conflicting options."""
 
     def test_a_command_that_does_not_exist_is_named(self):
         done = subprocess.run([harness.program(), "pubish", "--bus", self.bus],
@@ -361,10 +361,10 @@ class Usage(harness.BusTest):
 
 
 class Space(harness.BusTest):
-    """Memory and disks that are small, full, or not to be used as one would like."""
+    """Memory and disks that are small, full, or restricted."""
 
     def mount_without_room(self):
-        """A file system whose disk, a sparse file, can hold less than it says. Its writes fail."""
+        """A file system whose disk, a sparse file, has less space than claimed: writes fail."""
         small = self.mount(self.folder / "small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         image = small / "disk.img"
         with open(image, "wb") as file:
@@ -373,7 +373,8 @@ class Space(harness.BusTest):
         subprocess.run(["mkfs.ext4", "-q", "-b", str(page_bytes), "-O", "^has_journal", str(image)],
                        check=True)
         disk = self.mount(self.folder / "disk", "-o", "loop", str(image))
-        # A page a request: where only a part of one fits, a loop device says that all was written.
+        # One page per request: if only a part of a request fits, a loop device reports a complete
+        # write.
         device = os.stat(disk).st_dev
         limit = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/"
                              "max_sectors_kb")
@@ -410,7 +411,7 @@ class Space(harness.BusTest):
         self.assertIn(str(disk), refused.err())
 
     def shared_folder(self):
-        """A folder of the test's own in shared memory."""
+        """The test's own folder in shared memory."""
         folder = pathlib.Path("/dev/shm") / self.folder.name
         folder.mkdir(mode=0o700)
         self.addCleanup(subprocess.run, ["rm", "-rf", str(folder)], check=False)
@@ -428,12 +429,12 @@ class Space(harness.BusTest):
         self.assertEqual(live.summary()["records"], OF_A_RING)
 
     def small_segments(self):
-        """Of a publisher whose ring holds all of its records: who is slow reads them there."""
+        """Options for a ring that holds all records, so that slow readers find them there."""
         return ("--segment-bytes", 1 << 20, "--capacity", 1 << 19, "--ring-dir",
                 self.shared_folder(), "--await", 1, "--summary")
 
     def assert_lost_to_the_journal(self, publisher, records, why):
-        """Live went on to the end, the journal did not: exit code 6, and what it lost is said."""
+        """Live publishing continued without the journal: exit code 6, with a message."""
         self.assertEqual(publisher.wait(), LOST, publisher.err())
         published = publisher.summary()
         self.assertEqual(published["records"], records)
@@ -465,7 +466,7 @@ class Space(harness.BusTest):
             return told.get("records"), told.get("sequence", 0)
 
         killed = record("killed")
-        head = 400_000  # more than the disk holds
+        head = 400_000  # more than fits on the disk
         flow.feed(head)
         self.until("the journal to fail", lambda: "journal ended" in flow.publisher.err())
         flow.feed(head + 50_000)

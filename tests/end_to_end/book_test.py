@@ -1,4 +1,4 @@
-"""`lapwing book`: what it shows, when it says that it is stale, and from where it is the same."""
+"""Tests `lapwing book`: its output, when it reports staleness, and equality from all starts."""
 
 import csv
 import json
@@ -21,12 +21,12 @@ RING = 65_536
 
 
 def lines_of_json(process):
-    """The lines so far, but for one that is still being written."""
+    """The complete lines so far."""
     return [json.loads(line) for line in process.out().split("\n")[:-1]]
 
 
 def rows_of_json(book):
-    """The rows of CSV that say what one book of JSON says."""
+    """The CSV rows that correspond to one book in JSON."""
     about = {("book_orders" if name == "orders" else name): value for name, value in book.items()
              if name not in ("bids", "asks", "digest")}
     levels = [{"side": side, "level": number, **level} for side, name in (("B", "bids"),
@@ -50,7 +50,7 @@ def sides(text):
 
 
 class Terminal:
-    """A terminal of 24 rows and 80 columns, and what was written to it."""
+    """A terminal of 24 rows and 80 columns, with the text written to it."""
 
     def __init__(self, test):
         self.ours, self.theirs = pty.openpty()
@@ -58,7 +58,7 @@ class Terminal:
         self.shown = b""
 
     def read(self, done):
-        """Until `done` says so of all that was shown, or nobody writes any more."""
+        """Reads until `done` accepts all output, or until the writer has closed it."""
         os.close(self.theirs)
         while not done(self.shown):
             try:
@@ -74,7 +74,7 @@ def as_text(levels):
 
 
 class WhatItShows(harness.BusTest):
-    """Of a bus that is closed."""
+    """Books of a closed bus."""
 
     def publish(self, source=FLOW, *options):
         self.run_to_end("publish", "publish", "--source", source, "--pace", "max", *options)
@@ -207,7 +207,7 @@ class WhatItShows(harness.BusTest):
                          self.run_to_end("several", "book", *several).out())
 
     def made_by_hand(self, records, replace=(b"", b"")):
-        """Publishes these records with the metadata of a synthetic feed, where that is replaced."""
+        """Publishes these records instead of a synthetic feed's, with its metadata."""
         other = str(self.folder / "other")
         self.run_to_end("like", "publish", "--source", FLOW, "--pace", "max", bus=other)
         like = self.folder / "like.dbn"
@@ -245,7 +245,7 @@ class WhatItShows(harness.BusTest):
 
 
 class Live(harness.BusTest):
-    """While a publisher is there."""
+    """Books of a running publisher."""
 
     def test_it_follows_until_the_publisher_closes(self):
         flow = self.publish_flow("publish", self.raw_dbn(FLOW), "--await", 1)
@@ -304,7 +304,7 @@ class Live(harness.BusTest):
 
 
 class Losses(harness.BusTest):
-    """A bus that keeps nothing but its ring."""
+    """A bus without a journal."""
 
     def publish_without_journal(self, *options):
         return self.start("publish", "publish", "--journal", "none", "--capacity", RING, *options)
@@ -327,7 +327,7 @@ class Losses(harness.BusTest):
         self.assertGreater(stale["lost_through"], before)
         good = self.until("a good book after it", lambda: [
             b for b in books() if b["seq"] > stale["seq"] and not b["stale"]])[0]
-        # The clear is the first record of a pass; the first pass has none before it.
+        # A pass begins with a clear; the first pass has no earlier record.
         self.assertGreater(good["seq"], PASS_RECORDS)
         follower.signal(signal.SIGINT)
         self.assertEqual(follower.wait(), 6, "records were lost")
@@ -357,7 +357,7 @@ class Losses(harness.BusTest):
 
 
 class FromASnapshot(harness.BusTest):
-    """A state and the records after it give the book that all the records give."""
+    """A state plus later records gives the same book as all records."""
 
     def test_both_have_the_same_digest_at_the_same_sequence(self):
         source = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
@@ -382,7 +382,7 @@ class FromASnapshot(harness.BusTest):
         early = self.run_to_end("early", "book", "--at", before, "--from", "snapshot", expect=1)
         self.assertIn("try --from oldest, which may begin earlier", early.err())
         chosen = self.run_to_end("chosen", "book", "--at", before, "--summary").summary()
-        self.assertNotIn("state_as_of", chosen)  # nobody said where to begin: at the start
+        self.assertNotIn("state_as_of", chosen)  # no start was given: at the start
         shown = self.run_to_end("text", "book").out().splitlines()[3:]
         again = self.run_to_end("again", "book", "--from", "start").out().splitlines()[3:]
         self.assertEqual(shown, again)

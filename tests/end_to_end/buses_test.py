@@ -1,4 +1,4 @@
-"""Which buses a machine has, and whether one is well: through stops, kills, restarts and closes."""
+"""Tests `buses` and `health` during stops, kills, restarts and closes."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class BusesTest(harness.BusTest):
         return publisher
 
     def listed(self, name="buses"):
-        """This test's bus among all; None: it is not listed."""
+        """This test's bus in the list, or None."""
         found = json.loads(self.run_alone(name, "buses", "--json").out())
         directory = os.path.realpath(self.bus)
         mine = [bus for bus in found["buses"] if bus["directory"] == directory]
@@ -100,7 +100,7 @@ class Buses(BusesTest):
 
 class Health(BusesTest):
     def health(self, *arguments, expect):
-        """What it says: where the bus is ill, on standard error."""
+        """The output; for an unhealthy bus on standard error."""
         done = self.run_to_end("health", "health", *arguments, expect=expect)
         self.assertEqual(done.out() == "", expect != DONE)
         return done.out() + done.err()
@@ -164,7 +164,7 @@ class Health(BusesTest):
 
     def test_a_subscriber_that_is_behind_is_named(self):
         self.publish()
-        out, into = os.pipe()  # nobody reads: it is stopped by a full pipe
+        out, into = os.pipe()  # without a reader, a full pipe blocks the writer
         reader = self.start("reader", "tail", "--from", "start", "--format", "json", stdout=into)
         self.addCleanup(os.close, out)
         os.close(into)

@@ -1,4 +1,4 @@
-"""The commands over a channel: pipe, ping, and what info shows of them, whatever goes wrong."""
+"""Tests the channel commands pipe and ping, and the output of info, with various failures."""
 
 import hashlib
 import itertools
@@ -21,7 +21,7 @@ TAKE_OVERS = 5
 
 
 def random_bytes(size):
-    """Blocks of noise of which no two are alike."""
+    """Blocks of noise, all different."""
     noise = bytearray(random.randbytes(MIB))
     for number in range(size // MIB):
         noise[:8] = number.to_bytes(8, "little")
@@ -29,7 +29,7 @@ def random_bytes(size):
 
 
 def random_lines(size):
-    """The same as lines of text: empty, short, and some of them long."""
+    """The same as lines of text: empty, short and long ones."""
     lines = bytearray()
     while len(lines) < MIB:
         length = random.choice((0, 1, 7, 80, 300, 5000))
@@ -39,19 +39,19 @@ def random_lines(size):
 
 
 class ChannelTest(harness.ProgramTest):
-    """A test with the path of a socket."""
+    """A test with a socket path."""
 
     def setUp(self):
         super().setUp()
         self.path = str(self.folder / "x.sock")
 
     def pipe(self, name, side, *options, **popen):
-        """Starts one side; the connecting one waits for the listening one."""
+        """Starts one side. The connecting side waits for the listening one."""
         retry = harness.WITH_PATIENCE if side == "--connect" else ()
         return self.start(name, "pipe", side, self.path, *retry, *options, "--summary", **popen)
 
     def feeder(self, name, side, *options, **popen):
-        """A sender whose input comes from here: process.stdin."""
+        """A sender that reads process.stdin."""
         sender = self.pipe(name, side, *options, stdin=subprocess.PIPE, **popen)
         self.addCleanup(self.end_input, sender)
         return sender
@@ -64,7 +64,7 @@ class ChannelTest(harness.ProgramTest):
         try:
             sender.process.stdin.close()
         except BrokenPipeError:
-            pass  # it ended first, as some tests mean it to
+            pass  # it ended first, as intended in some tests
 
     def summary(self, process):
         lines = [line for line in process.err().splitlines() if line.startswith("{")]
@@ -84,21 +84,21 @@ class ChannelTest(harness.ProgramTest):
                 for direction in channel["directions"]]
 
     def until_taken(self, count):
-        """Waits until the receiver has said that it took that many; it writes them before."""
+        """Waits until the receiver has acknowledged `count` messages, which it writes first."""
         self.until(f"{count} to be taken", lambda: any(
             direction.get("messages_received", 0) >= count for direction in self.directions()))
 
     def until_under_way(self, count):
-        """Waits until so many messages are sent and not taken."""
+        """Waits until `count` messages are sent and not taken."""
         self.until(f"{count} to be under way", lambda: any(
             direction.get("messages_in_flight", 0) == count for direction in self.directions()))
 
 
 class WhatGoesInComesOut(ChannelTest):
-    """Text and binary, by lines and raw, either side listening."""
+    """Text and binary data, by lines and raw, with either side listening."""
 
     def carry(self, blocks, sending, *options):
-        """Sends blocks through a pair and compares the sums of what went in and what came out."""
+        """Sends blocks through a pair and compares the hashes of input and output."""
         receiving = "--connect" if sending == "--listen" else "--listen"
         receive = ("--receive",) if receiving == "--connect" else ()
         send = ("--send",) if sending == "--listen" else ()
@@ -146,7 +146,7 @@ class WhatGoesInComesOut(ChannelTest):
     def test_binary_by_lines_with_zeros_and_all(self):
         def blocks():
             yield from random_bytes(16 * MIB)
-            yield b"\n"  # the last line of a file has one
+            yield b"\n"  # the last line of a file has a line feed
         self.carry(blocks(), "--connect", "--messages", "lines", "--max-message", "1M")
 
     def test_on_a_channel_that_holds_two_messages(self):
@@ -187,7 +187,7 @@ class WhatGoesInComesOut(ChannelTest):
 
 
 class SidesThatDie(ChannelTest):
-    """Killed, stopped, or told to end: the other side knows, and says how far it came."""
+    """A side is killed, stopped or asked to end: the other detects it and reports its progress."""
 
     def pair(self, *options):
         receiver = self.pipe("receiver", "--listen", "--messages", "lines")
@@ -198,7 +198,7 @@ class SidesThatDie(ChannelTest):
         return sender, receiver
 
     def pour(self, sender):
-        """Feeds numbered lines until the sender is gone."""
+        """Feeds numbered lines until the sender has ended."""
         def feed():
             number = 0
             try:
@@ -277,7 +277,7 @@ class SidesThatDie(ChannelTest):
         self.feed(sender, b"second\n")
         self.end_input(sender)
         self.until_under_way(1)
-        time.sleep(1)  # time enough to end, had it not to wait
+        time.sleep(1)  # enough time to end if it did not have to wait
         self.assertTrue(sender.alive())
         receiver.kill()
         self.assert_ends(sender, PEER_GONE, "of 2 messages sent, it received 1")
@@ -286,7 +286,7 @@ class SidesThatDie(ChannelTest):
         sender, receiver = self.pair()
         sender.signal(signal.SIGSTOP)
         self.feed(sender, b"second\n")
-        time.sleep(2)  # silence is not death, however long
+        time.sleep(2)  # silence does not count as death
         self.assertTrue(receiver.alive())
         sender.signal(signal.SIGCONT)
         self.until_out(receiver, "second\n")
@@ -317,7 +317,7 @@ class SidesThatDie(ChannelTest):
 
 
 class OutputsAndInputsThatFail(ChannelTest):
-    """Nothing is lost in silence: who cannot go on says where it stopped, and both sides know."""
+    """No silent loss: a side that fails reports its position, and both sides detect it."""
 
     LINES = b"".join(b"%d\n" % number for number in range(200_000))
 
@@ -372,7 +372,7 @@ class OutputsAndInputsThatFail(ChannelTest):
         sender = self.feeder("sender", "--connect", "--messages", "lines", "--max-message", 1000)
         self.feed(sender, b"one\ntwo\n" + line)
         self.assert_ends(sender, OTHER, "line 3 of standard input", "--max-message", *words)
-        # The receiver must not take it for the end of the input.
+        # The receiver must not treat it as the end of the input.
         self.assert_ends(receiver, PEER_GONE, "ended without closing", "2 messages")
         self.assertEqual(receiver.out(), "one\ntwo\n")
 
@@ -400,13 +400,13 @@ class OutputsAndInputsThatFail(ChannelTest):
 
 
 def limit_files(limit):
-    """As a disk with so much room: the write that passes it is cut, the next one fails."""
+    """Simulates a disk with `limit` bytes: a write beyond that is cut, and the next one fails."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 class WrongArguments(ChannelTest):
-    """Each says what is wrong and what would be right."""
+    """Each error message contains what is wrong and what would be right."""
 
     def refuse(self, code, words, *arguments):
         process = self.run_to_end("wrong", *arguments, expect=code)
@@ -443,7 +443,7 @@ class WrongArguments(ChannelTest):
                 self.assertFalse(os.path.exists(path))
 
     def test_who_connects_looks_for_a_listener_before_it_makes_its_memory(self):
-        # With so little address space the memory could not even be mapped.
+        # With so little address space the memory could not be mapped.
         few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (MIB << 9, MIB << 9))}
         for retry in ((), ("--retry", "100ms")):
             one = self.start("one", "pipe", "--connect", self.path, "--max-message", "1G", *retry,
@@ -487,7 +487,7 @@ class WrongArguments(ChannelTest):
 
 
 class Listeners(ChannelTest):
-    """One peer after another, and a successor in the middle of them."""
+    """One peer after another, with a successor in between."""
 
     def client(self, number, lines=50):
         return self.start(f"client{number}", "pipe", "--connect", self.path, "--messages", "lines",
@@ -501,7 +501,7 @@ class Listeners(ChannelTest):
         return source
 
     def assert_everything_once(self, outputs, clients, lines=50):
-        """Each client's lines are there once, in order, and in one output."""
+        """Each client's lines occur once, in order, and in one output."""
         seen = {}
         for output in outputs:
             for line in output.splitlines():
@@ -610,7 +610,7 @@ class Listeners(ChannelTest):
 
 
 class WhatInfoShows(ChannelTest):
-    """Channels are shown as they are, whoever sleeps, waits or is stopped."""
+    """The state of channels is shown while a side sleeps, waits or is stopped."""
 
     def test_a_channel_while_it_runs_and_while_a_side_is_stopped(self):
         receiver = self.pipe("receiver", "--listen", "--messages", "lines", "--name", "the gateway")

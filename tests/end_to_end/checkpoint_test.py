@@ -1,4 +1,4 @@
-"""The checkpointer from outside: beside a publisher, killed, refused, on a full disk, pruning."""
+"""Tests the checkpointer: with a publisher, killed, refused, on a full disk, and pruning."""
 
 import json
 import os
@@ -20,7 +20,7 @@ QUIET = ("--format", "none", "--summary")
 SEGMENT_BYTES = 1 << 20
 SEGMENT_RECORDS = SEGMENT_BYTES // 64
 JOINS_MAX = 1000
-# Many records are published faster, and a replay of them may take longer.
+# Many records are published faster, and replaying them may take longer.
 RETENTION_PACE = max(100_000, RETENTION_RECORDS // 300)
 REPLAY_SECONDS = harness.HANG_SECONDS + RETENTION_RECORDS // 100_000
 
@@ -30,7 +30,7 @@ def needs_root(test):
 
 
 class CheckpointTest(harness.BusTest):
-    """A bus, a publisher, checkpointers, and what they leave."""
+    """A bus with a publisher, checkpointers, and their files."""
 
     def publish(self, *more, source="synthetic:records=200000", **keywords):
         return self.start("publish", "publish", "--source", source, *more, **keywords)
@@ -45,12 +45,12 @@ class CheckpointTest(harness.BusTest):
         return process.summary()
 
     def checkpoints(self, fold="orders", bus=None):
-        """The as-of sequences of what is there, newest first."""
+        """The as-of sequences of the existing checkpoints, newest first."""
         folder = pathlib.Path(bus or self.bus) / "checkpoint" / fold
         return sorted((int(file.stem) for file in folder.glob("*.ckpt")), reverse=True)
 
     def fill(self, disk):
-        """Leaves no room there, but for what the file that it returns has taken."""
+        """Fills the disk. Truncating the returned file makes room."""
         filler = disk / "filler"
         with open(filler, "wb", buffering=0) as file:
             for piece in (1 << 16, 1 << 12):
@@ -62,7 +62,7 @@ class CheckpointTest(harness.BusTest):
         return filler
 
     def digest_of_replay(self, fold="orders", bus=None, through=None):
-        """What a checkpointer that was left alone makes of the same records, on another bus."""
+        """The checkpoint of the same records by an undisturbed checkpointer on another bus."""
         other = str(self.folder / "replay")
         self.run_to_end("replay", "publish", "--source", f"journal:{bus or self.bus}", bus=other)
         summary = self.checkpoint_to_end("reference", fold=fold, bus=other)
@@ -72,21 +72,21 @@ class CheckpointTest(harness.BusTest):
 
 
 class Checkpoints(CheckpointTest):
-    """Each on a bus of its own."""
+    """Tests with one bus each."""
 
     def test_killed_at_any_moment_it_goes_on_exactly(self):
-        # Not more than can be replayed, should the kills take ten times as long.
+        # Limits the records to a replayable number, even if the kills take ten times as long.
         publisher = self.publish("--pace", 25_000, "--loop", 0, "--segment-bytes", SEGMENT_BYTES)
         self.until_head(1)
         chance = random.Random(7)
         begun = None
         for kill in range(KILLS):
             running = self.checkpoint(f"killed-{kill}", "--every", 2000)
-            if kill % 5 == 0:  # on a slow machine, too, some come as far as that
+            if kill % 5 == 0:  # so that some reach this point even on a slow machine
                 before = self.checkpoints()[:1]
                 self.until("another checkpoint",
                            lambda last=before: self.checkpoints()[:1] != last)
-            time.sleep(chance.uniform(0.0, 0.4))  # the random moment itself
+            time.sleep(chance.uniform(0.0, 0.4))  # the random moment
             if running.kill() != -9:
                 self.fail(running.err())
             if "continues after record" in running.err():
@@ -124,7 +124,7 @@ class Checkpoints(CheckpointTest):
         self.until_durable(200_000)
         running = self.checkpoint("running", "--every", "1h")
         self.until("it to catch up", lambda: "caught up" in running.err())
-        time.sleep(0.5)  # as long as it likes; there may be nothing yet
+        time.sleep(0.5)  # any time; there may be no checkpoint yet
         self.assertEqual(self.checkpoints(), [])
         self.assertEqual(running.stop(), DONE, running.err())
         self.assertEqual(self.checkpoints(), [200_000])
@@ -162,11 +162,11 @@ class Checkpoints(CheckpointTest):
             self.assertIn(word, refused.err())
 
     def mount_memory(self, folder, mebibytes):
-        """A small disk in memory, over that folder."""
+        """Mounts a small disk in memory on that folder."""
         return self.mount(folder, "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs")
 
     def publish_without_end(self, bus):
-        """A publisher that needs no room on the disk of its bus."""
+        """A publisher that needs no space on the disk of its bus."""
         ring = pathlib.Path("/dev/shm") / self.folder.name
         ring.mkdir(mode=0o700)
         self.addCleanup(shutil.rmtree, ring)
@@ -174,7 +174,7 @@ class Checkpoints(CheckpointTest):
                             "--pace", 50_000, "--loop", 0, source="kv16:keys=400000", bus=bus)
 
     def run_over_a_full_disk(self, bus, disk, file, end):
-        """A checkpointer, and no room for that file for a while: what it says of either."""
+        """A checkpointer without space for that file for a while: its messages about both."""
         publisher = self.publish_without_end(bus)
         running = self.checkpoint("running", "--until-closed", "--every", 25_000, fold="latest",
                                   bus=bus)
@@ -182,7 +182,7 @@ class Checkpoints(CheckpointTest):
         filler = self.fill(disk)
         told = re.compile(f"{file}.*: No space left on device; trying again")
         self.until("it to fail", lambda: told.search(running.err()))
-        time.sleep(2)  # it is tried again each second, and not told
+        time.sleep(2)  # it retries every second, without messages
         for whole in (bus / "checkpoint" / "latest").glob("*.ckpt"):
             self.assertGreater(whole.stat().st_size, 4096)
         filler.unlink()
@@ -207,12 +207,12 @@ class Checkpoints(CheckpointTest):
     def test_checkpoints_without_room_are_said_once_and_written_when_there_is_some(self):
         disk = self.mount_memory(self.folder / "disk", 60)
         bus = disk / "bus"
-        self.mount_memory(bus / "checkpoint" / "latest" / "state", 100)  # which stays as it is
+        self.mount_memory(bus / "checkpoint" / "latest" / "state", 100)  # the store stays unchanged
         self.run_over_a_full_disk(bus, disk, "ckpt.tmp", "checkpoints can be written again")
 
 
 class Retention(CheckpointTest):
-    """Hours of flow, and a disk that stays as it is."""
+    """Hours of flow, with constant disk usage."""
 
     def journal_bytes(self):
         total = 0
@@ -229,14 +229,14 @@ class Retention(CheckpointTest):
                       (journal or pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
 
     def join_late(self):
-        """The sequence and the digest of the books of one who joins from a snapshot now."""
+        """The sequence and books digest of a subscriber that joins from a snapshot now."""
         joined = self.run_to_end("joiner", "book", "--depth", 1, "--summary").summary()
         self.assertIn("state_as_of", joined)
         self.assertEqual(joined["lost"], 0)
         return joined["sequence"], joined["digest"]
 
     def digests_at(self, sequences, bus):
-        """What the books of a bus that keeps everything were right after these records."""
+        """The books after these records on a bus that keeps everything."""
         at = ",".join(str(sequence) for sequence in sequences)
         told = self.run_to_end("books", "book", "--from", "start", "--at", at, "--depth", 1,
                                "--json", bus=bus, seconds=REPLAY_SECONDS).out()
@@ -260,13 +260,14 @@ class Retention(CheckpointTest):
         self.until_head(RETENTION_RECORDS)
         sequence, digest = self.join_late()
         joins[sequence] = digest
-        self.assertEqual(running.stop(), DONE, running.err())  # with a last checkpoint, and prune
+        self.assertEqual(running.stop(), DONE, running.err())  # with a last checkpoint and prune
         kept = self.checkpoints()
         self.assertEqual(len(kept), 2)
         self.assertEqual(self.segments()[0], kept[-1] // SEGMENT_RECORDS, running.err())
         self.assertEqual(running.summary()["lost"], 0)
         self.assertEqual(publisher.stop(), DONE)
-        # What was pruned is in the state: the same flow on a bus that keeps everything.
+        # The state includes pruned records: compare with the same flow on a bus that keeps
+        # everything.
         last = self.checkpoint_to_end("last")
         other = str(self.folder / "kept")
         self.run_to_end("kept", "publish", "--source",
@@ -285,7 +286,7 @@ class Retention(CheckpointTest):
         self.until_head(200_000)
         reader = self.start("reader", "tail", "--from", "start", "--format", "text",
                             stdout=subprocess.PIPE)
-        # A reader that is not read from stands still, in the middle of its first segment.
+        # A reader with a full pipe blocks in the middle of its first segment.
         first = reader.process.stdout.readline()
         running = self.checkpoint("running", "--every", 150_000, "--prune-journal")
         segment = f"{0:020d}.jnl"
@@ -312,7 +313,8 @@ class Retention(CheckpointTest):
         publisher = flow.publisher
         flow.feed(1)
         self.until_durable(records + 1)
-        # Two more segments are made ahead: as long as there is room, and not in the next one's.
+        # Two more segments are created in advance: before the disk is full, and not in the next
+        # one's time.
         ahead = records // SEGMENT_RECORDS + 2
         self.until("segments made ahead", lambda: self.segments(journal)[-1] >= ahead)
         filler = self.fill(journal.parent)
@@ -323,7 +325,7 @@ class Retention(CheckpointTest):
                    lambda: self.segments(journal)[0] >= records // SEGMENT_RECORDS)
         self.assertTrue(filler.exists() and publisher.alive(), publisher.err())
         self.assertNotIn("not pruned", running.err())
-        # More than the segments hold that were made before.
+        # More than fit in the segments created before.
         flow.feed(flow.source.records)
         flow.end()
         self.assertEqual(publisher.wait(), DONE, publisher.err())

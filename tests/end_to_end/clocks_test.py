@@ -1,6 +1,6 @@
-"""Publishers and monitors whose monotonic clocks differ, as in containers with time namespaces.
+"""Tests publishers and monitors with different monotonic clocks, as in time namespaces.
 
-Needs root and time namespaces; says loudly what it skips without.
+Needs root and time namespaces. Reports what it skips otherwise.
 """
 
 import json
@@ -15,7 +15,7 @@ import harness
 
 DONE, ILL, GONE = 0, 1, 5
 FAR_SECONDS = 100_000
-# Longer than a publisher may be silent before a subscriber takes it for gone.
+# Longer than the silence after which a subscriber treats a publisher as ended.
 SILENCE_SECONDS = 6
 
 
@@ -28,7 +28,7 @@ def has_time_namespaces():
 @unittest.skipUnless(has_time_namespaces(), "SKIPPED: needs root and time namespaces")
 class Clocks(harness.BusTest):
     def start_elsewhere(self, name, *arguments):
-        """The same command, where the monotonic clock is a day ahead."""
+        """The same command with a monotonic clock that is a day ahead."""
         command, *more = arguments
         process = harness.Running(
             ["unshare", "--time", "--monotonic", str(FAR_SECONDS), "--boottime",
@@ -62,7 +62,7 @@ class Clocks(harness.BusTest):
         self.until("it to be ill", lambda: self.health(self.start) == GONE)
         os.kill(pid, signal.SIGCONT)
         self.until("it to be well", lambda: self.health(self.start) == DONE)
-        # Its last heartbeat stays in the future.
+        # The last heartbeat remains in the future.
         os.kill(pid, signal.SIGKILL)
         publisher.wait()
         self.until("it to be gone", lambda: self.state() == "gone")

@@ -1,4 +1,4 @@
-"""docs/reference/commands.md is the help of the program. To update it: LAPWING_UPDATE_GOLDEN=1, or tools/commands.py."""
+"""Compares docs/reference/commands.md with the help. LAPWING_UPDATE_GOLDEN=1 updates the page."""
 
 import os
 import pathlib

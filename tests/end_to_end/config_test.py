@@ -1,4 +1,4 @@
-"""`--config FILE`: a command's options from TOML. The command line wins, and what is wrong is named."""
+"""Tests `--config FILE`: options from TOML, precedence of the command line, and errors."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ RECORDS = 500
 
 
 class Config(harness.ProgramTest):
-    """Of the four commands that run as services."""
+    """Configuration of the four commands that run as services."""
 
     def setUp(self):
         super().setUp()
@@ -23,7 +23,7 @@ class Config(harness.ProgramTest):
         return path
 
     def refused(self, text, *wanted, command="publish", options=()):
-        """The command ends with 2, and its words name the file and each of `wanted`."""
+        """The command exits with 2, and its message contains the file and each of `wanted`."""
         path = self.config(text)
         done = self.run_to_end("refused", command, "--config", path, *options, expect=USAGE)
         for word in (str(path), *wanted):
@@ -58,7 +58,7 @@ class Config(harness.ProgramTest):
 
     def test_no_file_exhausts_the_stack(self):
         deep = ".".join(["a"] * 200_000)
-        # A string may end in one or two quotes more than the three that close it.
+        # A string may end in one or two more quotes than the three that close it.
         strings = [f"x = {quote * 3}x{quote * count}" for quote in "\"'" for count in (3, 4, 5)]
         for text in (f"{deep} = 1\n", f"[{deep}]\n", f"[[{deep}]]\n", f"x = {{ {deep} = 1 }}\n",
                      f"'a'.{deep} = 1\n", f'"#".{deep} = 1\n', f"a = 1\r{deep} = 1\n"):
@@ -69,7 +69,7 @@ class Config(harness.ProgramTest):
         self.refused("x = " + "{ a = " * 100_000, "line 1")
 
     def test_the_deepest_file_fits_a_small_stack(self):
-        """Nested tables of a header, a key and values within values, as many dots a line as are allowed."""
+        """Nested tables, with the maximum number of dots per line."""
         key = ".".join(["a"] * 256)
         for depth in (1, 2, 4, 100, 250):
             path = self.config(f"[{key}]\n{key} = " + f"[\n{{ {key} = " * depth + "1" + "}]" * depth + "\n")

@@ -1,4 +1,4 @@
-"""A conflated tail shows of each key the newest record, and counts whatever it does not show."""
+"""Tests that a conflated tail shows the newest record of each key, and counts the others."""
 
 import collections
 import json
@@ -12,12 +12,12 @@ RATE = 50_000
 
 
 def key_of(record):
-    """What the records of a market by order are told apart by."""
+    """The key of a market-by-order record."""
     return record["publisher_id"], record["instrument_id"], record["side"]
 
 
 class AConflatedTail(harness.BusTest):
-    """Beside one that shows every record."""
+    """Compared with a tail that shows every record."""
 
     def publish(self, *more):
         return self.start("publish", "publish", "--pace", RATE, "--await", 2, "--source",

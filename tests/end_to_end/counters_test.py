@@ -1,4 +1,4 @@
-"""What a publisher counts on page 1, as `lapwing info` and `lapwing subscribers` show it."""
+"""Tests the publisher's counters on page 1 in `lapwing info` and `lapwing subscribers`."""
 
 import json
 import signal
@@ -7,7 +7,7 @@ import unittest
 import harness
 
 RATE = 50_000
-RING = 16384  # a third of a second: without SIGSTOP nobody loses a record, on a busy machine either
+RING = 16384  # a third of a second, so that only SIGSTOP causes losses, even on a busy machine
 LAPS = 2
 
 
@@ -17,7 +17,7 @@ class Counters(harness.BusTest):
                           "--capacity", RING, "--await", 1)
 
     def ask(self, command):
-        """What the publisher answers; None: there is none now."""
+        """The publisher's answer; None if there is no publisher."""
         process = self.start(command, command, "--json")
         return json.loads(process.out()) if process.wait() == 0 else None
 
@@ -39,7 +39,7 @@ class Counters(harness.BusTest):
         self.until_head(self.info()["ring"]["head"] + LAPS * RING)
         head = self.info()["ring"]["head"]
         tail.signal(signal.SIGCONT)
-        # On its way to the head it may be lapped again.
+        # It may be lapped again while it catches up.
         self.until("it has caught up", lambda: self.subscriber()["position"] >= head)
         before = self.subscriber()["lost"]
         self.assertGreaterEqual(before, RING)
@@ -58,7 +58,7 @@ class Counters(harness.BusTest):
         events = self.ask("events")["events"]
         (attached,) = (event for event in events if event["event"] == "attached")
         self.assertEqual(attached["pid"], tail.pid)
-        # What was lapped while it went on is lost in gaps of its own.
+        # Records lapped while it caught up are lost in further gaps.
         self.assertEqual(sum(event["lost"] for event in events if event["event"] == "loss"), before)
 
         publisher.kill()

@@ -1,6 +1,6 @@
-"""`lapwing cursors`, and `--from after:`: what a program has committed, shown and gone on from.
+"""Tests `lapwing cursors` and `--from after:`: showing committed positions and resuming from them.
 
-The program is examples/logger; what kills do to it is in examples_test.py.
+The program is examples/logger. examples_test.py tests kills of it.
 """
 
 import json
@@ -39,7 +39,7 @@ class CursorTest(harness.BusTest):
         return harness.ProgramTest.run_to_end(self, "cursors", *arguments, expect=expect)
 
     def start(self, name, *arguments, **popen):
-        """`lapwing cursors` knows no bus."""
+        """`lapwing cursors` has no --bus."""
         if name == "cursors":
             return harness.ProgramTest.start(self, name, "cursors", *arguments, **popen)
         return super().start(name, *arguments, **popen)
@@ -51,7 +51,7 @@ class CursorTest(harness.BusTest):
 
 
 class Shown(CursorTest):
-    """What the file holds, as text and as JSON; nothing of it is changed."""
+    """The contents of the file as text and as JSON, without changing it."""
 
     def test_a_cursor_shows_its_position_and_where_the_output_ended(self):
         before = self.cursor.stat()
@@ -105,10 +105,10 @@ class Shown(CursorTest):
 
 
 class Damaged(CursorTest):
-    """One damaged copy is noted, two are an error, and each file stands for itself."""
+    """One damaged copy is reported, two are an error, and files are independent."""
 
     def newest_copy(self):
-        """Generations alternate, the first copy has the even ones."""
+        """Generations alternate; the first copy has the even ones."""
         return self.cursors(self.cursor)[0]["generation"] % 2 * COPY_BYTES
 
     def test_one_damaged_copy_leaves_the_commit_before(self):

@@ -1,7 +1,7 @@
-"""The demonstration ends with 0, and what it shows did happen.
+"""Tests that the demonstration exits with 0, and that the events it shows happened.
 
-LAPWING_DEMO=1 runs what deploy/demo.sh runs after the build, in some 20 s; LAPWING_DEMO=2 the
-script itself, which installs packages and builds before. Without it both are skipped.
+LAPWING_DEMO=1 runs the part of deploy/demo.sh after the build, in some 20 s. LAPWING_DEMO=2 runs
+the script itself, which first installs packages and builds. Otherwise both are skipped.
 """
 
 import os

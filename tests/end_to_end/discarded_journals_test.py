@@ -1,4 +1,4 @@
-"""A bus whose journal failed, or was ended by `repair`: the next publisher hides no durable record."""
+"""Tests buses with a failed or ended journal: the next start keeps all durable records readable."""
 
 import os
 import pathlib
@@ -11,13 +11,13 @@ import harness
 DONE, USAGE, LOST = 0, 2, 6
 QUIET = ("--format", "none", "--summary")
 SECOND = 1_000          # records of the second journal
-TAKEN = 5_000           # records that a recorder has of the first one
+TAKEN = 5_000           # records of the first one in a recording
 SEGMENT_BYTES = 1 << 20
 ENTRY_BYTES, FIRST_AT = 512, 64  # of `sessions`
 
 
 class DiscardedJournals(harness.BusTest):
-    """What every command that reads history finds of the first journal."""
+    """Tests every command that reads history with the first journal."""
 
     def setUp(self):
         super().setUp()
@@ -36,15 +36,15 @@ class DiscardedJournals(harness.BusTest):
                           "--summary", *more)
 
     def break_disk(self, publisher):
-        """From now on no segment of the publisher can be written to its end."""
+        """Makes further segments of the publisher impossible to write completely."""
         limit = SEGMENT_BYTES // 8
         resource.prlimit(publisher.pid, resource.RLIMIT_FSIZE, (limit, limit))
 
     def mend_disk(self):
-        """The limit ended with its process."""
+        """The limit ended with the process."""
 
     def fail_first_journal(self):
-        """Its publisher continues live to the last record. Returns that, and what is durable."""
+        """The publisher continues live to the last record. Returns that record, and `durable`."""
         records = 400_000
         publisher = self.publish("first", records, "--pace", 300_000, "--await", 1)
         recorder = self.record("recorder-begins", "--from", "start", "--count", TAKEN)
@@ -67,7 +67,7 @@ class DiscardedJournals(harness.BusTest):
         return harness.Dbn(out.read_bytes()).records, done.summary()
 
     def middle_of_a_day(self):
-        """A file of SECOND records whose books began earlier."""
+        """A file of SECOND records from the middle of a feed."""
         other, path = str(self.folder / "other"), self.folder / "middle.dbn"
         self.run_to_end("other", "publish", "--source", f"synthetic:records={2 * SECOND}", bus=other)
         self.run_to_end("middle", "export", "--out", path, "--first", SECOND + 1, bus=other)
@@ -110,7 +110,7 @@ class DiscardedJournals(harness.BusTest):
         self.remove_first_journal()
 
     def name_journals(self, durable):
-        """`info` lists both, and each can be read alone."""
+        """`info` lists both, and each can be read separately."""
         info = self.info()
         first, second = info["journals"]
         self.assertEqual((first["oldest"], first["last"]), (1, durable))
@@ -136,7 +136,7 @@ class DiscardedJournals(harness.BusTest):
         self.assertIn("--journal-id `ab`", wrong.err())
 
     def remove_first_journal(self):
-        """Retention counts both, and removes the first one."""
+        """Retention counts both, and removes the first one first."""
         publisher = self.publish("third", SECOND, "--retain-bytes", 2 * SEGMENT_BYTES,
                                  "--linger", "600s")
         self.until("the first journal to be removed",
@@ -192,13 +192,13 @@ class DiscardedJournals(harness.BusTest):
 
 @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")
 class OnADiskThatFills(DiscardedJournals):
-    """The same on a file system that is full, and then has space again."""
+    """The same on a full file system that later has space again."""
 
     def disk(self):
         return self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=12m", "tmpfs")
 
     def break_disk(self, publisher):
-        """It fills by itself."""
+        """The file system fills by itself."""
 
     def mend_disk(self):
         subprocess.run(["mount", "-o", "remount,size=64m", str(self.folder / "disk")], check=True)

@@ -1,7 +1,7 @@
-"""Orders from a bus, each carried out once over kills of publisher, strategy and gateway.
+"""Tests that orders from a bus are executed once despite kills of publisher, strategy and gateway.
 
     exactly_once_test.py                the programs of examples/exactly_once
-    LAPWING_RECIPE_KILLS=N              kills of each of the three; 1 if not set
+    LAPWING_RECIPE_KILLS=N              kills of each of the three; default 1
     LAPWING_RECIPE_STRATEGY, _GATEWAY   other programs with the same arguments, as command lines
 
 Prints `N orders, 0 missing, 0 twice`.
@@ -19,8 +19,8 @@ import harness
 
 KILLS = int(os.environ.get("LAPWING_RECIPE_KILLS", "1"))
 SEED = int(os.environ.get("LAPWING_TEST_SEED", "1"))
-PACE = 20_000  # records a second
-LARGE = 8  # as the strategy has it
+PACE = 20_000  # records per second
+LARGE = 8  # the strategy's threshold
 
 
 def command_of(variable, example):
@@ -57,7 +57,7 @@ class ExactlyOnce(harness.BusTest):
         return [tuple(line.split()[:2]) for line in self.orders.read_text().splitlines()]
 
     def orders_due(self):
-        """The same of each order that the records of the bus call for."""
+        """The same for each order that the records of the bus should cause."""
         journal = self.info()["journal_id"]
         lines = self.run_to_end("tail", "tail", "--from", "oldest", "--until-closed",
                                 "--format", "csv").out().splitlines()
@@ -68,7 +68,7 @@ class ExactlyOnce(harness.BusTest):
                 if row[action] == "A" and row[side] == "B" and int(row[size]) >= LARGE]
 
     def head(self):
-        """The last record; 0 while the publisher starts."""
+        """The last record, or 0 while the publisher starts."""
         bus = self.info()
         return bus["ring"]["head"] if bus and bus["ring"] else 0
 

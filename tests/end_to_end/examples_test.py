@@ -1,4 +1,4 @@
-"""Every program of examples does what its first lines say."""
+"""Tests that every program of examples does what its head describes."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def trades(dbn):
 
 
 class Examples(harness.ProgramTest):
-    """Each is run as its head shows, in a scratch folder."""
+    """Runs each as described in its head, in a scratch folder."""
 
     def setUp(self):
         super().setUp()
@@ -72,7 +72,7 @@ class Examples(harness.ProgramTest):
             return self.start(name, "pipe", "--listen", self.path, "--messages", "lines", **popen)
         first = start("first", stdout=subprocess.PIPE)
         sender = self.example("reconnect", self.path, count)
-        # Its pipe takes some more, and then it stands still: the numbers have no end before it has.
+        # Its pipe has some more room, then it blocks: it cannot send all numbers before that.
         numbers = first.process.stdout.read(1 << 18)
         first.kill()
         numbers += first.process.stdout.read()
@@ -116,7 +116,7 @@ class Examples(harness.ProgramTest):
         self.assert_says(server, "told: goodbye\n")
 
     def settled(self, trader):
-        """Its last line: how many orders were filled, cancelled, broken and taken, broken and not."""
+        """Its last line: numbers of filled and cancelled orders, and of broken calls."""
         self.assertEqual(trader.wait(), 0, trader.err())
         return [int(number) for number in re.findall(r"\d+", trader.out().splitlines()[-1])]
 
@@ -206,7 +206,7 @@ class Examples(harness.ProgramTest):
             time.sleep(random.uniform(0, 0.02))
             self.assertTrue(logger.alive(), logger.err())
             logger.kill()
-            if kill % 2 == 0:  # as between its write and its commit
+            if kill % 2 == 0:  # as if killed between its write and its commit
                 with open(log, "ab") as file:
                     file.write(b"not committed")
         self.assertEqual(publisher.stop(), 0, publisher.err())

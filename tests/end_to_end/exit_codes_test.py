@@ -1,4 +1,4 @@
-"""The exit codes that `lapwing --help` lists: their meanings, and 3, 4 and 5 of each command that returns them."""
+"""Tests the exit codes of `lapwing --help`: their meanings, and 3, 4 and 5 for each command."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ BLOCK_BYTES = 4096
 
 
 class Meanings(unittest.TestCase):
-    """Each code has one meaning: the documents and the help of every command list the same ones."""
+    """The documents and the help of every command list the same codes."""
 
     def test_every_help_lists_the_codes_of_the_documents(self):
         text = (ROOT / "docs" / "reference" / "exit-codes.md").read_text().split("\n## ")[0]
@@ -58,7 +58,7 @@ class StoppedAtAGap(harness.BusTest):
         return reader
 
     def position_of_the_reader(self):
-        """As it has reported it; 0 before."""
+        """The reported position; 0 before the first report."""
         told = json.loads(self.run_to_end("subscribers", "subscribers", "--json").out())
         return max((one["position"] or 0 for one in told["subscribers"]), default=0)
 
@@ -83,7 +83,7 @@ class StoppedAtAGap(harness.BusTest):
 
 
 class DamagedData(harness.BusTest):
-    """4: the journal, a feed or every checkpoint is not what was written."""
+    """4: the journal, a feed or every checkpoint is damaged."""
 
     def setUp(self):
         super().setUp()
@@ -92,7 +92,7 @@ class DamagedData(harness.BusTest):
     def damage(self, path, at):
         content = bytearray(path.read_bytes())
         content[at] ^= 1
-        path.chmod(0o640)  # a finished file is written to by nobody but root
+        path.chmod(0o640)  # finished files are writable only for root
         path.write_bytes(content)
 
     def test_verify_says_so_of_a_flipped_bit(self):
@@ -126,7 +126,7 @@ class DamagedData(harness.BusTest):
 
 
 class GoneForGood(harness.BusTest):
-    """5: the bus, its publisher or the peer of a channel is absent, or does not answer."""
+    """5: the bus, its publisher or a channel's peer is absent, or does not answer."""
 
     FOLLOWERS = (("tail",), ("record", "--out", "copy.dbn"), ("book", "--follow"),
                  ("checkpoint", "--fold", "orders"))
@@ -138,7 +138,7 @@ class GoneForGood(harness.BusTest):
             self.assertIn(self.bus, refused.err())
 
     def test_of_a_bus_that_is_not_there(self):
-        """Also of the commands that need no publisher."""
+        """Includes commands that need no publisher."""
         for command in (("info",), ("export", "--out", self.folder / "out.dbn"), ("state",), ("verify",),
                         ("book",), ("subscribers",), ("events",), ("health",)):
             refused = self.run_to_end(command[0], *command, expect=GONE)
@@ -156,7 +156,7 @@ class GoneForGood(harness.BusTest):
 
     def test_of_a_channel_that_is_not_there(self):
         path = str(self.folder / "x.sock")
-        start = super(harness.BusTest, self).start  # these commands know no bus
+        start = super(harness.BusTest, self).start  # these commands have no --bus
         for command in (("ping", path), ("pipe", "--connect", path, "--receive"),
                         ("info", "--channel", path)):
             refused = start(command[0], *command)
@@ -177,7 +177,7 @@ class GoneForGood(harness.BusTest):
 
     def test_of_a_ping_whose_other_side_is_killed(self):
         path = str(self.folder / "x.sock")
-        start = super(harness.BusTest, self).start  # these commands know no bus
+        start = super(harness.BusTest, self).start  # these commands have no --bus
         echo = start("echo", "ping", "--listen", path)
         self.until_listening(path)
         pinging = start("ping", "ping", path, "--count", 1_000_000, "--interval", "1ms",

@@ -1,7 +1,7 @@
-"""DBN files of a test's own making, for where there are no real ones.
+"""Creates DBN files for tests, if there are no real ones.
 
-A file has as many records as the tests need and no more. Layouts: include/lapwing/dbn.h. The metadata is that
-of DBN version 3, whose fields are in snapshot/dbn/dbn_metadata.cc.
+A file has only the records that the tests need. See include/lapwing/dbn.h for the layouts. The
+metadata has the format of DBN version 3, whose fields are in snapshot/dbn/dbn_metadata.cc.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ import tempfile
 TRADE = struct.Struct("<BBHIQqIccBBQiI")  # TradeMsg, 48 bytes
 MBP1 = struct.Struct(TRADE.format + "qqIIII")  # Mbp1Msg, 80 bytes
 HEADER = struct.Struct("<BBHIQ")  # RecordHeader, 16 bytes
-DEFINITION_BYTES = 520  # InstrumentDefMsg of version 3; no bus carries it
+DEFINITION_BYTES = 520  # InstrumentDefMsg of version 3; buses cannot carry it
 LENGTH_UNIT = 4
 RTYPE_TRADE, RTYPE_MBP1, RTYPE_DEFINITION = 0x00, 0x01, 0x13
 RTYPE_MAPPING, RTYPE_SYSTEM = 0x16, 0x17
@@ -26,13 +26,13 @@ START_NS = 1_704_205_800_000_000_000  # 2024-01-02 14:30 UTC
 STEP_NS = 1_000_000
 
 MBO_RECORDS, MBO_BYTES = 40_000, 56
-MBO_SPAN_NS = 5_400_000_000_000  # an hour and a half: enough minutes for a series of files
+MBO_SPAN_NS = 5_400_000_000_000  # 1.5 hours: enough minutes for a series of files
 MBO_TS_EVENT_AT, MBO_TS_RECV_AT = 8, 40
 RECORDS = {"trades": 20_000, "mbp-1": 200_000, "definition": 2}
 
 
 def metadata(schema, mappings=None, symbols=SYMBOLS):
-    """From the letters DBN to the first record. `mappings` is {symbol: instrument}."""
+    """The bytes before the first record. `mappings` is {symbol: instrument}."""
     if mappings is None:
         mappings = {symbol: instrument for instrument, symbol in enumerate(SYMBOLS, 1)}
 
@@ -53,7 +53,7 @@ def metadata(schema, mappings=None, symbols=SYMBOLS):
 
 
 def trade(number, layout=TRADE, rtype=RTYPE_TRADE, *level):
-    """Record `number`, from 0: no two are alike."""
+    """Record `number`, from 0. All records differ."""
     time_ns = START_NS + number * STEP_NS
     price = (4000 + number * 7 % 101) * TICK
     return layout.pack(layout.size // LENGTH_UNIT, rtype, 1 + number // len(SYMBOLS) % PUBLISHERS,
@@ -62,14 +62,14 @@ def trade(number, layout=TRADE, rtype=RTYPE_TRADE, *level):
 
 
 def trade_of(instrument, number=0):
-    """Such a record of that instrument."""
+    """The same record with another instrument."""
     record = bytearray(trade(number))
     struct.pack_into("<I", record, 4, instrument)
     return bytes(record)
 
 
 def mapping(symbol, instrument, time_ns=START_NS):
-    """SymbolMappingMsg of version 3: the gateway's word for a subscription, without dates."""
+    """SymbolMappingMsg of version 3: a gateway's mapping for a subscription, without dates."""
     header = HEADER.pack(176 // LENGTH_UNIT, RTYPE_MAPPING, 0, instrument, time_ns)
     text = b"\xff" + symbol.encode().ljust(71, b"\0")
     return header + text + text + struct.pack("<QQ", UNDEFINED, UNDEFINED)
@@ -91,7 +91,7 @@ def definition(number):
 
 
 def mbo(program):
-    """A synthetic flow, valid to the last order, that takes as long as one of a venue would."""
+    """A valid synthetic flow with the duration of a real one."""
     with tempfile.TemporaryDirectory(prefix="lapwing-feed-") as folder:
         bus, raw = folder + "/bus", folder + "/raw.dbn"
         for command in (("publish", "--source", f"synthetic:records={MBO_RECORDS}"),
@@ -114,7 +114,7 @@ def mbo(program):
 
 
 def make(schema, program):
-    """The content of a raw DBN file of that schema; `program` is the lapwing program."""
+    """The content of a raw DBN file with that schema. `program` is the lapwing program."""
     if schema == "mbo":
         return mbo(program)
     record = {"trades": trade, "mbp-1": mbp1, "definition": definition}[schema]

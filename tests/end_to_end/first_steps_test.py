@@ -1,6 +1,6 @@
-"""The first steps of a new user, typed into terminals as README.md and the tutorials show them.
+"""Tests the first steps of a new user, typed into terminals as in README.md and the tutorials.
 
-Each command of a page is typed in its order, word for word. Only the paths of the programs are prepared.
+Types each command of a page unchanged, in order. Only the paths of the programs are prepared.
 """
 
 import os
@@ -14,7 +14,7 @@ import harness
 
 try:
     import pexpect
-except ImportError:  # a Python of one's own, beside Debian's with its packages
+except ImportError:  # a separately installed Python does not have Debian's packages
     sys.path.append("/usr/lib/python3/dist-packages")
     import pexpect
 
@@ -26,7 +26,7 @@ SLOTS = 1024  # of the ring in these pages
 
 
 class Terminal:
-    """bash on a terminal of its own."""
+    """bash with its own terminal."""
 
     def __init__(self, folder, environment):
         self.bash = pexpect.spawn("bash", ["--norc", "--noprofile"], cwd=str(folder), encoding="utf-8",
@@ -42,12 +42,12 @@ class Terminal:
         self.bash.send(key)
 
     def see(self, pattern):
-        """The groups of a text that appears."""
+        """Waits for a text and returns its groups."""
         self.bash.expect(pattern)
         return self.bash.match.groups()
 
     def run(self, line):
-        """The output of a command that ends, without lines of progress that it erases."""
+        """The output of a command that ends, without erased progress lines."""
         self.type(line)
         self.bash.expect_exact(PROMPT)
         return re.sub(r"[^\n]*\r\x1b\[K", "", self.bash.before.replace("\r\n", "\n"))
@@ -82,7 +82,7 @@ class Page(harness.ProgramTest):
         self.one.run(command)
 
     def fall_behind(self, bus, command):
-        """Stops `tail`, and continues it once it was lapped."""
+        """Stops `tail`, and continues it after it has been lapped."""
         self.two.press(STOP)
         self.two.see("Stopped")
         begin = self.head(bus)

@@ -1,4 +1,4 @@
-"""Everyone who follows a bus gets the same records, whatever was lapped on the way."""
+"""Tests that all followers of a bus get the same records, even if they are lapped."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import harness
 
 EQUITIES = "us-equities-20131007.mbp-1.dbn.zst"
 FAST_RATE = 1_000_000
-STOPPED_RECORDS = int(os.environ.get("LAPWING_STOPPED_RECORDS", "600000"))  # while one is stopped
+STOPPED_RECORDS = int(os.environ.get("LAPWING_STOPPED_RECORDS", "600000"))  # during a stop
 QUIET = ("--until-closed", "--format", "none", "--summary")
 
 
@@ -47,7 +47,7 @@ class EveryoneSeesTheSame(harness.BusTest):
 
 
 class ABusGivenByARelativePath(harness.BusTest):
-    """Its description is read by processes with other working directories."""
+    """Processes with other working directories can read the bus's description."""
 
     def test_is_found_from_elsewhere(self):
         self.run_to_end("publish", "publish", "--source", "synthetic:records=1000", "--journal",
@@ -57,7 +57,7 @@ class ABusGivenByARelativePath(harness.BusTest):
 
 
 class ExtremeOptions(harness.BusTest):
-    """Values that are as large or as early as they can be mean what they say."""
+    """Extreme values have their normal meaning."""
 
     def test_a_time_before_1970_is_before_everything_that_is_kept(self):
         self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
@@ -72,7 +72,7 @@ class ExtremeOptions(harness.BusTest):
 
 
 class FromTheOldest(harness.BusTest):
-    """`--from oldest`, and `start`, which is an older name of it."""
+    """`--from oldest`, and its older name `start`."""
 
     def test_start_is_the_same_as_oldest(self):
         self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
@@ -95,7 +95,7 @@ class FromTheOldest(harness.BusTest):
 
 
 class FromASnapshot(harness.BusTest):
-    """`--from snapshot`: the state, marked as such, and then the records after it."""
+    """`--from snapshot`: the state, marked as such, then the records after it."""
 
     def setUp(self):
         super().setUp()
@@ -156,7 +156,7 @@ class FromASnapshot(harness.BusTest):
         (checkpoint,) = (self.folder / "bus" / "checkpoint" / "orders").glob("*.ckpt")
         content = bytearray(checkpoint.read_bytes())
         content[5000] ^= 1
-        checkpoint.chmod(0o640)  # a finished one is written to by nobody but root
+        checkpoint.chmod(0o640)  # finished checkpoints are writable only for root
         checkpoint.write_bytes(content)
         tail = self.run_to_end("tail", "tail", "--from", "snapshot", *QUIET)
         self.assertIn("sum mismatch", tail.err())
@@ -169,10 +169,10 @@ class FromASnapshot(harness.BusTest):
 
 
 class ABusThatIsReplaced(harness.BusTest):
-    """By one of the same name that carries other records, while they are followed."""
+    """The bus is replaced by one with other records while it is followed."""
 
     def replace(self, *tails):
-        """What each of the tails has shown in the end, as JSON."""
+        """The complete output of each tail, as JSON."""
         publisher = self.start("first", "publish", "--source", "synthetic:records=1000",
                                "--linger", "600s")
         self.until_head(1000)
@@ -188,7 +188,7 @@ class ABusThatIsReplaced(harness.BusTest):
         return running
 
     def pairs(self, tail):
-        """Records of the second bus that a tail has shown, or counted, so far."""
+        """The records of the second bus that a tail has shown so far, or their number."""
         lines = [json.loads(line) for line in tail.out().split("\n")[:-1] if '"key"' in line]
         return sum(1 + line.get("conflated", 0) for line in lines)
 
@@ -216,16 +216,16 @@ class ABusThatIsReplaced(harness.BusTest):
 
 
 class AStoppedSubscriber(harness.BusTest):
-    """Stopped with SIGSTOP while a million records a second go by, rings of them."""
+    """Followers stopped with SIGSTOP while several rings of records pass, a million per second."""
 
-    ring_slots = 1 << 18  # a quarter of a second, for who is not stopped
+    ring_slots = 1 << 18  # a quarter of a second for running followers
 
     def is_stopped(self, process):
         stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text()
         return stat.rsplit(")", 1)[1].split()[0] == "T"
 
     def publish_while_stopped(self, policy, expect):
-        """A steady one, one that was stopped, and how many records there were."""
+        """A steady follower, a stopped one, and the number of records."""
         publisher = self.start("publish", "publish", "--source", "synthetic:records=0",
                                "--pace", FAST_RATE, "--await", 2, "--summary")
         steady = self.start("steady", "tail", "--from", "start", *QUIET)

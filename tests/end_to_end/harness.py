@@ -1,7 +1,7 @@
-"""What every end-to-end test needs: a bus of its own, processes it can end, and honest waiting.
+"""Shared by the end-to-end tests: a bus, managed processes, and waiting for conditions.
 
-Runs the program named by LAPWING_BIN. Every process is started here and ended here, by its own id.
-A wait has a deadline that only ends a hang; nothing is asserted about how long anything takes.
+Runs the program named by LAPWING_BIN. Every process is started and ended here, by its own id.
+Deadlines of waits only end a hang. The tests assert nothing about durations.
 """
 
 import atexit
@@ -25,32 +25,31 @@ import unittest
 import feed_files
 
 LENGTH_UNIT = 4  # a DBN record's first byte counts these, in bytes
-IDLE_SHARE_MAX = 0.03  # of a processor: what spins takes all of one, what sleeps a thousandth
-HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
+IDLE_SHARE_MAX = 0.03  # of a processor: spinning takes all of one, sleeping a thousandth
+HANG_SECONDS = 300  # tasks of 10 s on an own machine may take this long on a shared one
 POLL_SECONDS_MAX = 0.1
 CLONE_NEWNS = 0x20000
-WITH_PATIENCE = ("--retry", f"{HANG_SECONDS}s")  # for a channel's listener that is slow to answer
+WITH_PATIENCE = ("--retry", f"{HANG_SECONDS}s")  # for a channel's listener that answers slowly
 
-_made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
+_made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # removed with the process
 
-# The program refuses a directory that others may change, as one is that is made with umask 002.
+# The program refuses directories that others may change, such as those created with umask 002.
 os.umask(0o022)
 
-# Under nohup it would be ignored by the commands as well, which it is to end.
+# If nohup ignored it, the commands under test would ignore it as well.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-if "LAPWING_TEST_SEED" in os.environ:  # of the run; without it the tests draw what they like
+if "LAPWING_TEST_SEED" in os.environ:  # seed of the run; otherwise the tests draw random numbers
     random.seed(int(os.environ["LAPWING_TEST_SEED"]))
 
 
 def enter_own_mounts():
-    """Makes the mounts of this process, from now on, its own: they are not seen elsewhere.
+    """Makes the later mounts of this process private.
 
-    A process that makes a mount namespace copies every mount that it sees, and keeps the file
-    system in use after its test has unmounted it. It must not see those of another test.
-    """
+    A process that creates a mount namespace copies all visible mounts, and keeps a file system in
+    use after its test has unmounted it. Therefore it must not see the mounts of other tests."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) == 0:
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-    elif ctypes.get_errno() != errno.EPERM:  # where that is forbidden, mounting is forbidden too
+    elif ctypes.get_errno() != errno.EPERM:  # if this is forbidden, mounting is forbidden as well
         raise OSError(ctypes.get_errno(), "unshare")
 
 
@@ -67,7 +66,7 @@ def program():
 
 @functools.cache
 def program_for_others():
-    """The same for another user: a copy, where a folder above it is closed to others (/root)."""
+    """The same for another user: a copy if a parent folder is closed to others (/root)."""
     path = pathlib.Path(program()).resolve()
     if all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents):
         return str(path)
@@ -78,16 +77,15 @@ def program_for_others():
 
 
 def has_real_data():
-    """Whether feed_file() gives files of real market data."""
+    """True if feed_file() returns real market data."""
     return bool(os.environ.get("LAPWING_TEST_DATA"))
 
 
 def feed_file(schema, name):
-    """The path of a DBN file, zstd, with records of that schema ("mbo", "trades", …).
+    """The path of a zstd DBN file with records of that schema ("mbo", "trades", …).
 
-    The file of that name in LAPWING_TEST_DATA. Without that variable, one that is made here, once
-    in a process. The two differ in all but the schema: how many records there are says Dbn.
-    """
+    The file of that name in LAPWING_TEST_DATA. Without that variable, a generated file, created
+    once per process. The two have only the schema in common. Dbn returns the number of records."""
     if has_real_data():
         path = pathlib.Path(os.environ["LAPWING_TEST_DATA"]) / name
         if not path.exists():
@@ -102,14 +100,14 @@ def feed_file(schema, name):
 
 
 def decoded(path):
-    """What a file holds, raw or zstd."""
+    """The content of a raw or zstd file."""
     return subprocess.run(["zstd", "-dcfq", path], capture_output=True, check=True).stdout
 
 
 class Dbn:
-    """The content of a raw DBN file whose records are all of one size."""
+    """The content of a raw DBN file with records of one size."""
 
-    source = "dbn:-"  # with which a publisher reads it from a pipe
+    source = "dbn:-"  # for publishers that read it from a pipe
 
     def __init__(self, content):
         self.content = content
@@ -119,12 +117,12 @@ class Dbn:
         self.records = (len(content) - self.begin) // self.record_bytes
 
     def end_of(self, record):
-        """Where record number `record` ends, from 1."""
+        """The end of record number `record`, from 1."""
         return self.begin + record * self.record_bytes
 
 
 class Running:
-    """One started process; its standard output and error go to files of their own."""
+    """A started process. Its standard output and error go to separate files."""
 
     def __init__(self, arguments, folder, name, stdin=None, stdout=None, **popen):
         self.name = name
@@ -143,7 +141,7 @@ class Running:
         return self.process.poll() is None
 
     def processor_seconds(self):
-        """What it has used of processors so far."""
+        """The processor time used so far."""
         stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
         fields = stat.rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -157,7 +155,7 @@ class Running:
         return self.process.wait(HANG_SECONDS)
 
     def stop(self):
-        """Asks it to end properly."""
+        """Requests an orderly end."""
         self.signal(signal.SIGTERM)
         return self.wait()
 
@@ -182,9 +180,9 @@ class Running:
 
 
 class Flow:
-    """A publisher of a pipe that goes as far as the test has let it, and ends when it is told.
+    """A publisher of a pipe that publishes as far as the test allows, and ends on request.
 
-    So whatever has to happen within the flow does, however long the test or anybody else takes.
+    Therefore events that must happen within the flow do, regardless of the speed of the test.
     """
 
     def __init__(self, publisher, source):
@@ -193,7 +191,7 @@ class Flow:
         self.fed = 0
 
     def feed(self, through):
-        """Lets it publish the feed's records up to number `through`; the first makes the bus."""
+        """Allows records of the feed up to number `through`. The first one creates the bus."""
         end = self.source.end_of(through)
         if end > self.fed:
             self.publisher.process.stdin.write(self.source.content[self.fed:end])
@@ -201,11 +199,11 @@ class Flow:
             self.fed = end
 
     def end(self):
-        """The feed ends with what was let through."""
+        """The feed ends with the allowed records."""
         try:
             self.publisher.process.stdin.close()
         except BrokenPipeError:
-            pass  # it ended first, as some tests mean it to
+            pass  # it ended first, as intended in some tests
 
 
 def remove_ring(description):
@@ -215,26 +213,26 @@ def remove_ring(description):
         ring.unlink()
         ring.parent.rmdir()
     except (OSError, ValueError, KeyError):
-        pass  # closed cleanly, in use by another bus's rings, or damaged by the test
+        pass  # closed cleanly, folder in use by other rings, or damaged by the test
 
 
 def disk_bytes(path):
-    """The disk space that a file takes: less than its size where it has holes."""
+    """The disk space of a file: less than its size if it has holes."""
     return path.stat().st_blocks * 512
 
 
 def kept_bytes(journal, segment_records, records):
-    """Of the segments that hold `records` records; how many more are made ahead is left to chance."""
+    """The bytes of segments with `records` records, without those created in advance."""
     kept = 0
     for path in pathlib.Path(journal).rglob("*.jnl"):
         if int(path.stem) * segment_records < records:
-            with contextlib.suppress(FileNotFoundError):  # retention has just removed it
+            with contextlib.suppress(FileNotFoundError):  # retention may have just removed it
                 kept += path.stat().st_size
     return kept
 
 
 class ProgramTest(unittest.TestCase):
-    """A test with a scratch folder on disk, and processes that end with it."""
+    """A test with a scratch folder on disk, whose processes end with it."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-e2e-"))
@@ -259,7 +257,7 @@ class ProgramTest(unittest.TestCase):
         return process
 
     def example(self, name, *arguments, **popen):
-        """Starts a program of examples; an output of its own for each start."""
+        """Starts a program of examples with its own output."""
         folder = os.environ.get("LAPWING_BUILD_DIR", "")
         binary = pathlib.Path(folder) / "examples" / name
         if not os.access(binary, os.X_OK):
@@ -277,7 +275,7 @@ class ProgramTest(unittest.TestCase):
         return process
 
     def until(self, what, condition):
-        """Waits for condition() to be true and returns its value; fails after HANG_SECONDS."""
+        """Waits until condition() is true and returns its value. Fails after HANG_SECONDS."""
         deadline = time.monotonic() + HANG_SECONDS
         pause = 0.01
         while time.monotonic() < deadline:
@@ -290,7 +288,7 @@ class ProgramTest(unittest.TestCase):
         raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
 
     def assert_idle(self, process):
-        """Of the processor time there was, it used next to nothing for a second."""
+        """Asserts that the process used almost no processor time during a second."""
         began, before = time.monotonic(), process.processor_seconds()
         time.sleep(1)
         used = process.processor_seconds() - before
@@ -310,14 +308,14 @@ class ProgramTest(unittest.TestCase):
         return json.loads(done.stdout)["cursors"]
 
     def until_served(self, path, peer=None):
-        """Waits until the socket's listener serves a peer: who only waits is shown alone."""
+        """Waits until the socket's listener serves a peer. A waiting side has no peer."""
         self.until("a peer to be served", lambda: any(
             len(channel["sides"]) == 2
             and peer in (None, *(side["pid"] for side in channel["sides"]))
             for channel in self.channels("--channel", path)))
 
     def until_listening(self, path):
-        """Waits until a process listens on the socket at path: a name alone is there earlier."""
+        """Waits until a process listens on the socket at path. The name exists earlier."""
         def listening():
             with open("/proc/net/unix", encoding="utf-8", errors="replace") as sockets:
                 return any(line.split()[3] == "00010000" and line.rstrip().endswith(" " + path)
@@ -326,11 +324,10 @@ class ProgramTest(unittest.TestCase):
 
 
 class BusTest(ProgramTest):
-    """A test with a bus directory, besides.
+    """A test with a bus directory.
 
-    A publisher that is not given a --capacity gets ring_slots: most of what a start costs is the
-    memory of its ring. None: the program's own default.
-    """
+    A publisher without --capacity gets ring_slots, because the memory of the ring is the main cost
+    of a start. None: the program's own default."""
 
     ring_slots = 1 << 16
 
@@ -347,15 +344,15 @@ class BusTest(ProgramTest):
         return super().start(name, command, "--bus", bus or self.bus, *more, **popen)
 
     def mount(self, folder, *arguments):
-        """Mounts at `folder`, an empty one, for the time of this test. Needs root."""
+        """Mounts at `folder`, which must be empty, during this test. Needs root."""
         folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", *arguments, str(folder)], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False,
-                        stderr=subprocess.DEVNULL)  # for what the test has unmounted itself
+                        stderr=subprocess.DEVNULL)  # the test may have unmounted it
         return folder
 
     def mount_disk(self, mebibytes, *mkfs):
-        """Mounts a file system of that size, ext4 unless `mkfs` makes another one. Needs root."""
+        """Mounts a file system of that size, ext4 unless `mkfs` creates another one. Needs root."""
         image = self.folder / "disk.img"
         with open(image, "wb") as file:
             file.truncate(mebibytes << 20)
@@ -363,13 +360,13 @@ class BusTest(ProgramTest):
         return self.mount(self.folder / "disk", "-o", "loop", str(image))
 
     def info(self, bus=None):
-        """What `lapwing info --json` says now; None while there is no bus."""
+        """The output of `lapwing info --json`; None if there is no bus."""
         done = subprocess.run([program(), "info", "--json", "--bus", bus or self.bus],
                               capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def until_head(self, least, bus=None):
-        """Waits until the bus's head has reached `least`, be it in a session that is over."""
+        """Waits until the bus's head has reached `least`, possibly in a session that has ended."""
         def reached():
             info = self.info(bus)
             if not info:
@@ -380,14 +377,14 @@ class BusTest(ProgramTest):
         self.until(f"head to reach {least}", reached)
 
     def until_durable(self, least, bus=None):
-        """Waits until the journal of the running session holds the records through `least`."""
+        """Waits until the journal of the running session contains the records up to `least`."""
         def held():
             ring = (self.info(bus) or {}).get("ring")
             return ring and ring["durable"] >= least
         self.until(f"{least} to be durable", held)
 
     def publish_flow(self, name, source, *options, **popen):
-        """Starts a publisher of a Dbn, a RecordFile or a DBN file's bytes; waits for Flow.feed()."""
+        """Publishes a Dbn, a RecordFile or a DBN file's bytes, as far as Flow.feed() allows."""
         if isinstance(source, bytes):
             source = Dbn(source)
         publisher = self.start(name, "publish", "--source", source.source, *options,
@@ -397,7 +394,7 @@ class BusTest(ProgramTest):
         return flow
 
     def raw_dbn(self, source):
-        """The content of a feed as a raw DBN file."""
+        """A feed as the content of a raw DBN file."""
         other, path = str(self.folder / "raw"), self.folder / "raw.dbn"
         self.run_to_end("raw-publish", "publish", "--source", source, bus=other)
         self.run_to_end("raw-export", "export", "--out", path, bus=other)
@@ -405,7 +402,7 @@ class BusTest(ProgramTest):
         return path.read_bytes()
 
     def assert_same_records(self, *followers):
-        """Every follower's summary has the same records and digest, none lost, none twice."""
+        """Asserts that all followers have the same records and digest, without losses."""
         summaries = [follower.summary() for follower in followers]
         for follower, summary in zip(followers, summaries, strict=True):
             where = f"{follower.name}: {summary}\n{follower.err()}"

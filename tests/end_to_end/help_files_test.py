@@ -1,4 +1,4 @@
-"""What the program writes for shells and for man: completions and manual pages."""
+"""Tests the program's completions and manual pages."""
 
 import pathlib
 import shutil
@@ -19,7 +19,7 @@ def output_of(*arguments, expect=DONE):
 
 
 class InBash(unittest.TestCase):
-    """Each case is a line as it stands when the key is pressed."""
+    """Each case is the line at the time of the key press."""
 
     def completed(self, *words, cwd="."):
         script = output_of("completion", "bash")
@@ -56,7 +56,7 @@ class InBash(unittest.TestCase):
 
 
 class InOtherShells(unittest.TestCase):
-    """Each command and option is there, and the shell can parse it."""
+    """Each command and option exists, and the shell can parse the script."""
 
     def test_zsh(self):
         script = output_of("completion", "zsh")

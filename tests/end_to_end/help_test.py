@@ -1,6 +1,6 @@
-"""`--help` of every command names its options, and each of its examples runs as it is printed.
+"""Tests that the help of every command lists its options, and that its examples run unchanged.
 
-Of an example only paths are replaced; what it needs is there: a feed, a bus, its other side.
+Only the paths of an example are replaced. The feed, bus or other side that it needs is provided.
 """
 
 import os
@@ -20,7 +20,7 @@ COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info",
             "state", "subscribers", "events", "symbols", "cursors", "pipe", "ping", "buses", "top", "serve",
             "health", "doctor", "completion", "manual")
 RECORDS, LARGE = 3000, 1_200_000
-KEY = 42                       # of the examples' kv16 bus
+KEY = 42                       # in the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802
 MASK = (1 << 64) - 1
 
@@ -38,7 +38,7 @@ def options_of(text):
 
 
 def examples_of(text):
-    """The command lines of a --help: two blanks, a command; after more blanks, what it does."""
+    """The command lines of a --help: two spaces, a command, more spaces, a description."""
     joined = re.sub(r" \\\n +", " ", text)
     lines = re.findall(r"^  ((?:lapwing|zstd|tail -F) .*)", joined, re.M)
     found = []
@@ -49,7 +49,7 @@ def examples_of(text):
 
 
 def seed_of_key(key):
-    """The seed with which the kv16 feed's first key is this one: SplitMix64, backwards."""
+    """The seed for which this is the kv16 feed's first key: inverse SplitMix64."""
     word = key ^ (key >> 31) ^ (key >> 62)
     word = (word * pow(0x94D049BB133111EB, -1, 1 << 64)) & MASK
     word = word ^ (word >> 27) ^ (word >> 54)
@@ -80,7 +80,7 @@ class Documents(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    """What is accepted is named, and what is named is accepted."""
+    """All accepted options are listed, and all listed options are accepted."""
 
     def test_every_command_is_listed_and_has_examples(self):
         listed = re.findall(r"^  ([a-z]+) {2,}[A-Z]", help_of(), re.M)
@@ -101,7 +101,7 @@ class Options(unittest.TestCase):
             required = re.findall(r"^  (--\S+) \S+ REQUIRED", text, re.M)
             needed = [f"{option}=x" for option in required]
             for option in sorted(options_of(text) - {"--help"}) + ["--none-such"]:
-                # Nothing is done in any case: one of the last two is no option's value.
+                # The command never runs: one of the last two is not a valid value.
                 done = subprocess.run([harness.program(), command, *needed, option, "--unknown",
                                        "--unknown"], capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, USAGE, (command, option))
@@ -110,9 +110,9 @@ class Options(unittest.TestCase):
 
 
 class ExamplesTest(harness.BusTest):
-    """Runs lines in a folder of their own, where `lapwing` and `consumer` are programs."""
+    """Runs lines in a separate folder with the programs `lapwing` and `consumer`."""
 
-    ring_slots = None  # the examples as they stand
+    ring_slots = None  # the examples unchanged
 
     def setUp(self):
         super().setUp()
@@ -123,7 +123,7 @@ class ExamplesTest(harness.BusTest):
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def shell(self, name, line, folder):
-        """Starts a line of the help; a single command becomes the process itself."""
+        """Starts a line of the help. A single command becomes the process itself."""
         plain = line.removesuffix(" &")
         script = plain if "|" in plain else "exec " + plain
         process = harness.Running(["sh", "-c", script], self.folder, name, cwd=folder,
@@ -164,7 +164,7 @@ class OfBuses(ExamplesTest):
             self.run_to_end(fold, "checkpoint", "--fold", fold, "--until-closed", bus=bus)
 
     def follows(self, line):
-        """Whether the example goes on until it is told to end."""
+        """True if the example runs until it is terminated."""
         (command,) = re.findall(r"lapwing (\w+)", line)[-1:]
         ends = "--until-closed" in line or "--count" in line
         return not ends and (command in ("tail", "record", "checkpoint") or
@@ -217,7 +217,7 @@ class OfBuses(ExamplesTest):
                 folder = self.folder / f"example-{number}"
                 shutil.copytree(self.template, folder)
                 if "--at 1200000" in line or "--source synthetic:records=1000000" in line:
-                    shutil.rmtree(folder / "es")  # of other records
+                    shutil.rmtree(folder / "es")  # it has other records
                 for out in re.findall(r"--out (\S+)", line):
                     self.assertFalse((folder / out).exists())
                 self.run_example(f"example-{number}", line, folder)
@@ -245,7 +245,7 @@ class OfTheMachine(ExamplesTest):
     COMMANDS = ("buses", "doctor", "completion", "manual")
 
     def test_each_runs(self):
-        man = self.folder / "programs" / "man"  # of any maker
+        man = self.folder / "programs" / "man"  # replaces any installed man
         man.write_text("#!/bin/sh\nexec mandoc\n")
         man.chmod(0o755)
         self.environment["HOME"] = str(self.folder)
@@ -264,7 +264,7 @@ class OfTheMachine(ExamplesTest):
 
 
 class OfTop(ExamplesTest):
-    """Every example of `lapwing top`; top_test.py has it in a terminal."""
+    """Every example of `lapwing top`. top_test.py tests it in a terminal."""
 
     TERMINAL, LINES = "lapwing top", "lapwing top --json --interval 500ms"
     USER = "lapwing top --user 1000"
@@ -282,7 +282,7 @@ class OfTop(ExamplesTest):
 
 
 class OfServe(ExamplesTest):
-    """Every example of `lapwing serve`; serve_test.py asks it."""
+    """Every example of `lapwing serve`. serve_test.py sends requests to it."""
 
     FIXED_PORT, SOCKET = "lapwing serve", "lapwing serve --listen unix:./lapwing.sock"
 
@@ -292,12 +292,12 @@ class OfServe(ExamplesTest):
         for name, line in (("port", self.FIXED_PORT), ("socket", self.SOCKET)):
             process = self.shell(name, line, self.folder)
             self.until("an answer", lambda: process.out().endswith("\n") or not process.alive())
-            if "port is taken" not in process.err():  # by whoever else runs here
+            if "port is taken" not in process.err():  # by another program on this machine
                 self.assertEqual(process.stop(), DONE, process.err())
 
 
 class OfChannels(ExamplesTest):
-    """Every example with a socket, beside its other side."""
+    """Every example with a socket, with its other side."""
 
     X, LOG, PING = "/run/x.sock", "/run/log.sock", "/run/ping.sock"
     LISTEN, CONNECT = f"lapwing pipe --listen {X} > copy", f"lapwing pipe --connect {X} < file"
@@ -377,7 +377,7 @@ class OfChannels(ExamplesTest):
 
     def test_pings_are_answered(self):
         echoes = self.listen(self.ECHO, self.PING), self.listen(self.ECHO, self.PING, "other-")
-        *fast, slow = self.PINGS  # the last takes ten seconds, beside the others
+        *fast, slow = self.PINGS  # the last one takes ten seconds and runs in parallel
         meanwhile = self.run_line(slow, "other-")
         for line in fast:
             self.assert_done(self.run_line(line))

@@ -1,5 +1,5 @@
-// Joins of a running stream, at random moments: every sequence once and in order, whatever is
-// lapped, killed or silent meanwhile. LAPWING_JOINS=1000 for the full number.
+// Joins of a running stream at random moments: every sequence once and in order, even with lapped
+// records, kills and silences. Set LAPWING_JOINS=1000 for the full number.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -19,13 +19,13 @@ namespace lapwing {
 namespace {
 
 constexpr int kJoinersAtOnce = 4;
-constexpr std::uint64_t kRecordsBeforeJoin = 30'000;  // at most
+constexpr std::uint64_t kRecordsBeforeJoin = 30'000;  // maximum
 
 SubscriberOptions from_oldest(const std::string& directory) {
   SubscriberOptions options;
   options.directory = directory;
   options.start = Start::oldest();
-  options.flush_timeout = std::chrono::minutes(1);  // ends a hang; a busy disk takes what it takes
+  options.flush_timeout = std::chrono::minutes(1);  // only ends a hang; a busy disk may be slow
   return options;
 }
 
@@ -37,7 +37,7 @@ SubscriberOptions joiner_options(const std::string& directory, std::mt19937_64& 
   return options;
 }
 
-// What the threads of one round share.
+// Shared by the threads of one round.
 struct Round {
   std::atomic<Sequence> head{0};
   std::atomic<int> caught_up{0};
@@ -51,7 +51,7 @@ struct Joiner {
   SubscriberCounters counters;
 };
 
-// Joins once the stream has come as far as `moment`, reads to its close.
+// Joins when the stream has reached `moment`, then reads to the close.
 Joiner join(const std::string& directory, Round& round, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const Sequence moment = random() % kRecordsBeforeJoin;
@@ -81,7 +81,7 @@ Joiner join(const std::string& directory, Round& round, std::uint64_t seed) {
   return joiner;
 }
 
-// Publishes in bursts until all joiners have caught up and a while longer; returns the last
+// Publishes in bursts until all joiners have caught up, then a while longer. Returns the last
 // sequence.
 Sequence run_stream(Publisher& publisher, Round& round, std::mt19937_64& random) {
   const Deadline deadline = far_deadline();
@@ -102,7 +102,7 @@ TEST_CASE("Every join of a running stream gets 1 to N, each once and in order, l
   std::uint64_t lapped_during_join = 0;
   std::uint64_t gaps = 0;
   for (std::uint64_t joined = 0; joined < joins(100); joined += kJoinersAtOnce) {
-    // On disk, by direct I/O where it is to be had; every other time in memory, which is faster.
+    // On disk, by direct I/O if available; every second time in memory, which is faster.
     const TemporaryDirectory on_disk;
     const TestDirectory in_memory;
     const std::string directory =
@@ -133,7 +133,7 @@ TEST_CASE("Every join of a running stream gets 1 to N, each once and in order, l
     }
   }
   INFO(gaps << " gaps were filled");
-  CHECK(lapped_during_join > 0);  // or the test has shown nothing
+  CHECK(lapped_during_join > 0);  // otherwise the test has shown nothing
 }
 
 TEST_CASE("With skip the reported gaps and the records are together exactly 1 to N") {
@@ -158,7 +158,7 @@ TEST_CASE("With skip the reported gaps and the records are together exactly 1 to
   CHECK(proof.subscriber.counters().lost == proof.skipped);
 }
 
-// A write queue whose syncs, once it is told to, never complete: a disk that hangs.
+// A write queue whose syncs never complete once `hang` is set, like a disk that hangs.
 class HangingQueue final : public WriteQueue {
  public:
   explicit HangingQueue(const std::atomic<bool>& hangs) : hangs_(&hangs) {}
@@ -184,7 +184,7 @@ class HangingQueue final : public WriteQueue {
   std::size_t hung_ = 0;
 };
 
-// In a child process: publishes `count` records, the last of which never become durable.
+// In a child process: publishes `count` records. The last ones never become durable.
 void publish_without_sync(const std::string& directory, std::uint64_t count,
                           const std::function<void()>& ready) {
   static std::atomic<bool> hangs{false};
@@ -199,7 +199,7 @@ void publish_without_sync(const std::string& directory, std::uint64_t count,
   ready();
 }
 
-// True if the subscriber is attached and waits for a flush that does not come.
+// True if the subscriber is attached and waits for a flush that does not complete.
 bool waits_for_flush(Proof& proof) {
   while (proof.subscriber.head() == kNoSequence) {
     if (proof.next(std::chrono::milliseconds(1)) != Came::kNothing) return false;
@@ -222,7 +222,7 @@ TEST_CASE(
     dying.kill();
     REQUIRE(proof.until(EventKind::kPublisherGone));
     CHECK(proof.defect == "");
-    REQUIRE(proof.last == count);  // nothing that was published is missing
+    REQUIRE(proof.last == count);  // no published record is missing
     auto publisher = open_publisher(stream_options(directory.path()));
     REQUIRE(publisher->first() == count + 1);
     publish_stream(*publisher, 2000);
@@ -241,7 +241,7 @@ TEST_CASE("A join that is never answered ends in time, says what to do, and leav
   const std::size_t before = open_descriptors();
   SubscriberOptions options = from_oldest(directory.path());
   options.flush_timeout = std::chrono::milliseconds(50);
-  const bool stopped = GENERATE(false, true);  // a disk that hangs, or a process that does
+  const bool stopped = GENERATE(false, true);  // a disk that hangs, or a stopped process
   if (stopped) silent.signal(SIGSTOP);
   auto subscriber = Subscriber::open(options);
   REQUIRE(subscriber.ok());
@@ -265,7 +265,7 @@ TEST_CASE("A publisher that is killed again and again leaves every subscriber wi
       ready();
       for (;;) publish_stream(*publisher, 100);
     });
-    // Follow it for a random while, sometimes from far behind.
+    // Follow it for a random time, sometimes from far behind.
     const Sequence enough = proof.last + random() % 20'000;
     while (proof.last < enough && proof.defect.empty()) proof.next(far_deadline());
     process.kill();
@@ -273,7 +273,7 @@ TEST_CASE("A publisher that is killed again and again leaves every subscriber wi
     REQUIRE(proof.defect == "");
   }
   auto publisher = open_publisher(stream_options(directory.path()));
-  CHECK(publisher->first() == proof.last + 1);  // what was delivered is what was recovered
+  CHECK(publisher->first() == proof.last + 1);  // the delivered records were recovered
   publish_stream(*publisher, 5000);
   const Sequence last = publisher->head();
   REQUIRE(publisher->close().ok());

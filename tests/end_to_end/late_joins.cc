@@ -1,11 +1,11 @@
-// Joins a bus from a snapshot again and again, at random moments, while somebody publishes; holds
-// each join's state against that of a subscriber that was there from the start.
+// Joins a bus from a snapshot repeatedly, at random moments while a publisher runs. Compares each
+// join's state with that of a subscriber since the start.
 //
-//   late_joins BUS JOINS SEED      a line of JSON; 1 if one state differed, or something was lost
+//   late_joins BUS JOINS SEED      prints JSON; exits with 1 after a difference or loss
 //
-// The reference folds every record and keeps the digest of its state at each sequence that is a
-// multiple of kDigestEvery. A joiner goes on from its snapshot until it has caught up and is at
-// such a sequence, and compares there. Not thread-safe but where it says so.
+// The reference folds every record and keeps the digest of its state at each multiple of
+// kDigestEvery. A joiner continues from its snapshot until it has caught up and is at such a
+// sequence, and compares there. Not thread-safe except where stated.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -31,8 +31,8 @@ namespace {
 
 constexpr Sequence kDigestEvery = 500;
 constexpr int kJoinersAtOnce = 4;
-constexpr Sequence kMomentMax = 4000;      // records until the next join, at most
-constexpr std::chrono::minutes kHang{10};  // ends one
+constexpr Sequence kMomentMax = 4000;      // maximum number of records until the next join
+constexpr std::chrono::minutes kHang{10};  // only ends a hang
 constexpr std::chrono::milliseconds kStopLatency{100};
 
 std::string text_of(const Result<Item>& item, const absl::Status& status) {
@@ -40,7 +40,8 @@ std::string text_of(const Result<Item>& item, const absl::Status& status) {
   return item->event == nullptr ? "" : item->event->text;
 }
 
-// The subscriber that was there from the start. It has a thread of its own; the rest is for any.
+// The subscriber since the start. It has its own thread; its functions may be called from any
+// thread.
 class Reference {
  public:
   explicit Reference(std::string bus) : bus_(std::move(bus)), thread_([this] { run(); }) {}
@@ -48,7 +49,7 @@ class Reference {
     stop_ = true;
     thread_.join();
   }
-  // Waits until it is at `n` or beyond; false if it has failed.
+  // Waits until it has reached `n`. Returns false if it has failed.
   bool await(Sequence n) {
     std::unique_lock lock(mutex_);
     moved_.wait(lock, [&] { return at_ >= n || !defect_.empty(); });
@@ -58,7 +59,7 @@ class Reference {
     const std::lock_guard lock(mutex_);
     return at_;
   }
-  // The digest as of `n`, which is a multiple of kDigestEvery and was awaited.
+  // The digest as of `n`, a multiple of kDigestEvery that has been awaited.
   std::uint64_t digest(Sequence n) {
     const std::lock_guard lock(mutex_);
     return digests_.at(n);
@@ -108,24 +109,24 @@ class Reference {
   std::string bus_;
   std::mutex mutex_;
   std::condition_variable moved_;
-  std::map<Sequence, std::uint64_t> digests_;  // these three behind the mutex
+  std::map<Sequence, std::uint64_t> digests_;  // the mutex protects these three
   Sequence at_ = 0;
   std::string defect_;
   std::atomic<bool> stop_{false};
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, because it uses the others
 };
 
-// What all joiners have found, behind a mutex.
+// The results of all joiners, protected by a mutex.
 struct Tally {
   std::mutex mutex;
   std::uint64_t joins = 0;
-  std::uint64_t records = 0;  // that came after the state
+  std::uint64_t records = 0;  // after the state
   std::uint64_t entries = 0;
-  std::set<Sequence> snapshots;  // the sequences that the states were as of
+  std::set<Sequence> snapshots;  // as-of sequences of the states
   std::vector<std::string> defects;
 };
 
-// One join, from before it is begun until its state was compared. Returns what was wrong.
+// Runs one join, from its start to the comparison of its state. Returns the error.
 std::string join(const std::string& bus, Reference& reference, Tally& tally) {
   SubscriberOptions options;
   options.directory = bus;

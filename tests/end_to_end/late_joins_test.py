@@ -1,6 +1,6 @@
-"""Late joins from a snapshot: the state is that of a subscriber which was there from the start.
+"""Tests late joins from a snapshot: the state equals that of a subscriber since the start.
 
-LAPWING_SNAPSHOT_JOINS says how many. The program late_joins does the joining and the comparing.
+LAPWING_SNAPSHOT_JOINS is the number of joins. The program late_joins joins and compares.
 """
 
 import json
@@ -17,7 +17,7 @@ CHECKPOINT_EVERY = 15_000
 
 
 class LateJoins(harness.BusTest):
-    """A feed that is published steadily, a checkpointer beside it, and those who come late."""
+    """A steadily published feed, a checkpointer, and late joiners."""
 
     def joiner(self, joins, seed):
         folder = os.environ.get("LAPWING_BUILD_DIR", "")
@@ -35,7 +35,7 @@ class LateJoins(harness.BusTest):
                    lambda: any(int(file.stem) > sequence for file in folder.glob("*.ckpt")))
 
     def join(self, joins):
-        """So many joins; what the joiner says of them."""
+        """Runs that many joins. Returns the joiner's report."""
         seed = random.randrange(2**32)
         joiner = self.joiner(joins, seed)
         code = joiner.wait(3600)

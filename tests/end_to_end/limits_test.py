@@ -1,4 +1,4 @@
-"""Limits, signals and refused calls: every end is said, and what can be ended properly is."""
+"""Tests limits, signals and refused calls: every end is reported, and orderly if possible."""
 
 import errno
 import functools
@@ -18,7 +18,7 @@ DONE, OTHER, DAMAGED = 0, 1, 4
 QUIET = ("--format", "none", "--summary")
 RECORDS = 20_000
 MIB = 1 << 20
-HUGE = 1 << 40  # of a file without content: what reads all of it does not end within a test
+HUGE = 1 << 40  # size of an empty file: reading all of it does not end within a test
 
 
 def needs_root(test):
@@ -26,7 +26,7 @@ def needs_root(test):
 
 
 def limited(which, limit):
-    """For preexec_fn: a process with that limit."""
+    """For preexec_fn: sets the limit in the process."""
     return lambda: resource.setrlimit(which, (limit, limit))
 
 
@@ -40,7 +40,7 @@ class LimitsTest(harness.BusTest):
                                **keywords)
 
     def assert_ends_with_words(self, process, *words):
-        """Ended by itself, with a sentence of its own that is none of a library."""
+        """Asserts that the process ended by itself, with its own message instead of a library's."""
         code = process.wait()
         self.assertGreaterEqual(code, 0, f"{process.name}: signal {-code}\n{process.err()}")
         if code != DONE:
@@ -53,7 +53,7 @@ class LimitsTest(harness.BusTest):
 
 
 class Clients(LimitsTest):
-    """A publisher with a place for sixteen."""
+    """A publisher with sixteen client slots."""
     DESCRIPTORS, PLACES = 272, 16
 
     def attached(self):
@@ -77,7 +77,7 @@ class Clients(LimitsTest):
 
 
 class FileSizes(LimitsTest):
-    """ulimit -f: a file at its limit is a failed write."""
+    """ulimit -f: a write beyond the limit fails."""
 
     def refuse(self, name, *arguments, limit, **keywords):
         process = self.run_to_end(name, *arguments, expect=OTHER,
@@ -106,7 +106,7 @@ class FileSizes(LimitsTest):
         for limit in (1024, 4096, 65536):
             refused = self.start("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
                                  preexec_fn=limited(resource.RLIMIT_FSIZE, limit))
-            # As a full disk, it is tried again until somebody makes room or ends it.
+            # As with a full disk, it retries until there is room or it is ended.
             self.until("it to be said", lambda: "ulimit -f" in refused.err())
             self.assertEqual(refused.stop(), OTHER, refused.err())
             self.assertIn("File too large", refused.err())
@@ -114,7 +114,7 @@ class FileSizes(LimitsTest):
 
 
 class Exports(LimitsTest):
-    """A file of `export` has its name when it is complete, and not before."""
+    """A file of `export` gets its name only when it is complete."""
     RECORDS, RECORD_BYTES = 1_500_000, 56
     TRIES = 100
     NICE = 10
@@ -142,11 +142,10 @@ class Exports(LimitsTest):
             return 0
 
     def held_export(self):
-        """An export that is stopped (SIGSTOP) before it has written half of its records.
+        """Starts an export and stops it (SIGSTOP) before it has written half of its records.
 
-        It shares one processor with this test and has a tenth of this test's weight, so that this
-        test sees its first bytes in time, however busy the machine is.
-        """
+        It shares one processor with this test and has a tenth of this test's weight. Therefore this
+        test sees its first bytes in time, regardless of the machine's load."""
         processors = os.sched_getaffinity(0)
         for number in range(self.TRIES):
             os.sched_setaffinity(0, {min(processors)})
@@ -209,14 +208,14 @@ class Exports(LimitsTest):
 
 
 def stopped(pid):
-    """Whether the process is stopped by a signal."""
+    """True if the process is stopped by a signal."""
     text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     return text.rsplit(")", 1)[1].split()[0] == "T"
 
 
 @functools.cache
 def least_address_space():
-    """MiB with which the program starts at all; below that the loader ends it, before main."""
+    """Minimum MiB with which the program starts; below that the loader ends it before main."""
     for mib in range(8, 1024, 8):
         done = subprocess.run([harness.program(), "--version"], capture_output=True, check=False,
                               preexec_fn=limited(resource.RLIMIT_AS, mib * MIB))
@@ -226,10 +225,10 @@ def least_address_space():
 
 
 class Memory(LimitsTest):
-    """Address space, threads and descriptors that do not suffice."""
+    """Insufficient address space, threads and descriptors."""
 
     def address_spaces(self, *wanted):
-        """Those of `wanted`, in MiB, with which the program starts; most of them do."""
+        """Those of `wanted`, in MiB, with which the program starts: most of them."""
         enough = [mib for mib in wanted if mib >= least_address_space()]
         self.assertGreater(len(enough), len(wanted) // 2)
         return enough
@@ -258,7 +257,7 @@ class Memory(LimitsTest):
         path = self.folder / "feed.dbn.zst"
         packed = subprocess.run(["zstd", "-q", "--long=27", "-c"], check=True, capture_output=True,
                                 input=self.raw_dbn("synthetic:records=1000"))
-        path.write_bytes(packed.stdout)  # of a size not known before: a window of 128 MiB
+        path.write_bytes(packed.stdout)  # of unknown size: needs a window of 128 MiB
         refused = self.start("publish", "publish", "--source", f"dbn:{path}",
                              preexec_fn=limited(resource.RLIMIT_AS, 100 * MIB))
         self.assertEqual(self.assert_ends_with_words(refused, str(path), "ulimit -v"), OTHER)
@@ -267,7 +266,7 @@ class Memory(LimitsTest):
 
     @needs_root
     def test_with_few_processes_each_command_works_or_says_what_is_in_the_way(self):
-        user = 1_000_000 + os.getpid()  # of nobody else: its processes are counted
+        user = 1_000_000 + os.getpid()  # an unused user: its processes are counted
         self.folder.chmod(0o777)
         self.addCleanup(shutil.rmtree, f"/dev/shm/lapwing-{user}", ignore_errors=True)
 
@@ -315,7 +314,7 @@ class Memory(LimitsTest):
 
 
 class Signals(LimitsTest):
-    """SIGHUP, SIGXCPU: requests to end, as SIGTERM is."""
+    """SIGHUP and SIGXCPU request an end, like SIGTERM."""
 
     def hold(self, **popen):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
@@ -378,7 +377,7 @@ class RefusedCalls(LimitsTest):
         path = str(self.folder / "x.sock")
         source = self.folder / "source"
         source.write_bytes(b"x" * 1000)
-        start = super(harness.BusTest, self).start  # these commands know no bus
+        start = super(harness.BusTest, self).start  # these commands have no --bus
         listening = start("listen", "pipe", "--listen", path)
         self.until_listening(path)
         with open(source, "rb") as whole:
@@ -410,7 +409,7 @@ class RefusedCalls(LimitsTest):
         self.assertEqual(parked.summary()["records"], RECORDS)
 
     def test_without_membarrier_on_either_side_a_channel_carries_everything(self):
-        start = super(harness.BusTest, self).start  # these commands know no bus
+        start = super(harness.BusTest, self).start  # these commands have no --bus
         content = b"".join(b"%d\n" % number for number in range(RECORDS))
         source = self.folder / "source"
         source.write_bytes(content)
@@ -439,7 +438,7 @@ class RefusedCalls(LimitsTest):
 
 
 class HugeFiles(LimitsTest):
-    """Files whose size says what nobody wrote: nothing reads them whole."""
+    """Sparse files of huge size: no command reads them completely."""
 
     def store(self):
         return pathlib.Path(self.bus) / "checkpoint" / "orders" / "state"

@@ -1,4 +1,4 @@
-"""What commands say on standard error, as text and with --log json; the table of docs/reference/events.md."""
+"""Tests messages as text and with --log json, and the table in docs/reference/events.md."""
 
 import json
 import pathlib

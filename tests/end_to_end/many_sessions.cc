@@ -1,8 +1,8 @@
-// Gives a closed journal a long past: many_sessions JOURNAL_ROOT COUNT
+// Adds a long history to a closed journal: many_sessions JOURNAL_ROOT COUNT
 //
-// Rewrites `sessions` and its copy: the session that is there keeps its records, and COUNT - 1
-// sessions without a record follow, as a publisher leaves them that is restarted on a quiet feed.
-// Exit: 0 done, 1 not.
+// Rewrites `sessions` and its copy: the existing session keeps its records. COUNT - 1 sessions
+// without a record follow, like those of a publisher that is restarted on a quiet feed. Exit: 0
+// done, 1 failed.
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -22,7 +22,7 @@
 namespace lapwing {
 namespace {
 
-// Rows in their order, each with the hash of the one before it.
+// Rows in order, each with the hash of the previous one.
 class Rows {
  public:
   Rows(std::ofstream& one, std::ofstream& other) : files_{&one, &other} {}
@@ -76,7 +76,7 @@ int run(const std::string& root, std::uint64_t count) {
   std::ofstream one(root + "/sessions", std::ios::binary | std::ios::trunc);
   std::ofstream other(root + "/sessions.copy", std::ios::binary | std::ios::trunc);
   Rows rows(one, other);
-  // The last session keeps its id: bus.json names it.
+  // The last session keeps its id, because bus.json contains it.
   const Id128 newest = begin.session_id;
   const std::uint64_t step = slots_per_block(begin.slot_bytes);
   for (std::uint64_t n = 1; n <= count; ++n) {

@@ -1,6 +1,6 @@
-"""A bus that was started a million times: every command still works, in time linear in the sessions.
+"""Tests a bus that was started a million times: every command works in linear time.
 
-Reading that compares each session with every other one would take days, so the limit on the time of a
+A command that compares each session with every other one would take days, so the time limit of a
 command is the check.
 """
 
@@ -81,7 +81,7 @@ class AMillionSessions(harness.BusTest):
         self.assertLess(harness.disk_bytes(log), 1 << 20)
         self.assertLess(len(self.info()["sessions"]), 10)
         self.run_to_end("verify", "verify")
-        self.damage(3 * SESSIONS + 1)  # the reservation of the first session that is kept
+        self.damage(3 * SESSIONS + 1)  # the reservation of the first kept session
         self.run_to_end("repair", "repair")
         aside = list(self.root.glob("*.damaged-*"))
         self.assertEqual(len(aside), 2)

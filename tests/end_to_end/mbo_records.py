@@ -1,4 +1,4 @@
-"""Market-by-order records, and DBN files, of a test's own making."""
+"""Creates market-by-order records and DBN files for tests."""
 
 import struct
 
@@ -18,7 +18,7 @@ def record(action, side=b"N", price=UNDEF_PRICE, size=0, *, order_id=0, flags=LA
 
 
 def write_dbn(path, like, records):
-    """A DBN file with the metadata of the file `like` and these records; returns it as a source."""
+    """Writes a DBN file with the metadata of `like` and these records. Returns it as a source."""
     whole = like.read_bytes()
     (metadata_bytes,) = struct.unpack_from("<I", whole, 4)
     path.write_bytes(whole[:8 + metadata_bytes] + b"".join(records))

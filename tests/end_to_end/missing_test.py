@@ -1,4 +1,4 @@
-"""A subscriber that is stopped while its publisher is killed and started again: nothing is well.
+"""Tests a subscriber that is stopped while its publisher is killed and restarted: it is a problem.
 
 Every monitor reports it: health, subscribers, top, events, serve and its metrics.
 """
@@ -33,7 +33,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         return json.loads(process.out()) if process.wait() == DONE else None
 
     def subscriber(self, name, state=None):
-        """What `subscribers` says of it; None: it is not listed, or not in that state."""
+        """Its entry in `subscribers`; None if it is not listed, or not in that state."""
         for one in (self.ask_json("subscribers") or {"subscribers": []})["subscribers"]:
             if one["name"] == name and state in (None, one["state"]):
                 return one
@@ -52,7 +52,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         return tail
 
     def stuck_over_a_restart(self):
-        """A publisher that was killed and started again, a stopped tail, and one that came back."""
+        """A publisher that was killed and restarted, a stopped tail, and one that returned."""
         publisher = self.publish()
         stuck = self.start_tail("stuck")
         self.start_tail("good")
@@ -237,7 +237,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
             self.bus = str(bus)
             if bus == copy:
                 said = self.publish("of the copy")
-            else:  # what a release that keeps no list leaves
+            else:  # as after a release that keeps no list
                 self.publish("next").kill()
                 (bus / "roster.json").write_text(roster)
                 self.publish("one more").kill()

@@ -1,7 +1,7 @@
-"""`lapwing serve` as Prometheus sees it: the list of metrics, every panel's query, every alert.
+"""Tests `lapwing serve` with Prometheus: the list of metrics, every panel's query, every alert.
 
-A Prometheus scrapes the monitor of a live bus with a journal, subscribers, a checkpointer and a channel.
-deploy/monitoring/setup.sh installs it; without it the test is skipped, or fails where
+A Prometheus scrapes the monitor of a live bus with a journal, subscribers, a checkpointer and a
+channel. deploy/monitoring/setup.sh installs it. Without it the test is skipped, or fails if
 LAPWING_REQUIRE_REGISTRIES is 1.
 """
 
@@ -50,7 +50,7 @@ def free_port():
 
 
 class Exposition:
-    """A text of /metrics: of each name its help and type, and the labels of its series."""
+    """The text of /metrics: help and type of each name, and the labels of its series."""
 
     def __init__(self, text):
         self.help = dict(re.findall(r"^# HELP (\w+) (.*)$", text, re.M))
@@ -73,7 +73,7 @@ class Monitoring(harness.ProgramTest):
                    "--pace", 20_000)
         self.start("tail", "tail", "--bus", self.bus, "--format", "none", "--reattach",
                    f"{harness.HANG_SECONDS}s")
-        self.fills = self.folder / "fills"  # whose records have a time of publishing
+        self.fills = self.folder / "fills"  # its records have a time of publishing
         self.start_signals()
         self.start("measure", "tail", "--bus", self.fills, "--measure", 1, "--format", "none",
                    "--reattach", f"{harness.HANG_SECONDS}s")
@@ -99,11 +99,11 @@ class Monitoring(harness.ProgramTest):
                            self.token_file, "--listen", "127.0.0.1:0")
         address = self.until("the address", lambda: "\n" in serve.out() and serve.out())
         port = urllib.parse.urlsplit(address.split()[0]).port
-        self.assertEqual(get(port, "/metrics")[0], 401)  # and so there is a rejection
+        self.assertEqual(get(port, "/metrics")[0], 401)  # causes a rejection
         return port
 
     def view(self):
-        """A client that views the bus, and reads one message."""
+        """A client that views the bus and reads one message."""
         self.until("the bus to be known", lambda: get(
             self.port, f"/api/v1/view?bus={self.bus}", TOKEN)[0] == 426)
         connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)
@@ -137,7 +137,7 @@ class Monitoring(harness.ProgramTest):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def start_prometheus(self):
-        """A Prometheus of its own, and its port."""
+        """Starts a Prometheus. Returns its port."""
         configuration = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(MONITORING / "lapwing.rules.yml")],
@@ -146,7 +146,7 @@ class Monitoring(harness.ProgramTest):
                 "authorization": {"credentials_file": str(self.token_file)},
                 "static_configs": [{"targets": [f"127.0.0.1:{self.port}"]}]}]}
         path = self.folder / "prometheus.yml"
-        path.write_text(json.dumps(configuration))  # which is YAML as well
+        path.write_text(json.dumps(configuration))  # valid YAML as well
         port = free_port()
         self.running.append(harness.Running(
             [shutil.which("prometheus"), f"--config.file={path}",
@@ -184,7 +184,7 @@ class Monitoring(harness.ProgramTest):
         self.check_alerts(port)
 
     def check_alerts(self, port):
-        """Every rule can be evaluated on what is scraped, and has nothing to say of a good bus."""
+        """Every rule can be evaluated on the scraped data, and does not fire for a healthy bus."""
         def rules():
             groups = self.ask(port, "rules")["groups"]
             found = [rule for group in groups for rule in group["rules"]]
@@ -197,7 +197,7 @@ class Monitoring(harness.ProgramTest):
             self.check_commands(rule["annotations"]["description"])
 
     def check_commands(self, text):
-        """The commands that an alert gives are there, with their options."""
+        """The commands in an alert exist, with their options."""
         commands = re.findall(r"`lapwing (\w+)([^`]*)`", text)
         self.assertTrue(commands, text)
         for command, rest in commands:
@@ -232,7 +232,7 @@ class Monitoring(harness.ProgramTest):
     def test_a_bus_that_is_closed_cleanly_takes_its_series_with_it(self):
         self.until("the bus", lambda: 'lapwing_bus_up{bus="es"} 1' in self.exposition())
         self.process("publish").stop()
-        # The expectation stays.
+        # The expectation remains.
         expected = ['lapwing_subscriber_up{bus="es",subscriber="tail"} 0']
         self.until("it to be gone", lambda: expected == [
             line for line in self.exposition().splitlines() if 'bus="es"' in line])

@@ -1,4 +1,4 @@
-"""What an operator does to a journal's files while they are in use: renames, removes, restores."""
+"""Tests operations on a journal's files in use: renaming, removing and restoring."""
 
 import json
 import os
@@ -14,10 +14,10 @@ PIPE = ("--format", "none", "--summary", "--until-closed")
 
 
 class AnOperator(harness.BusTest):
-    """Each test does one thing to the files, and says what readers and publishers make of it."""
+    """Each test changes the files in one way, and checks the effect on readers and publishers."""
 
     def publish(self, name="publish", records=RECORDS, *more):
-        """A publisher whose records are all durable, and that stays."""
+        """A running publisher whose records are all durable."""
         publisher = self.start(name, "publish", "--source", f"synthetic:records={records},seed=3",
                                "--segment-bytes", SEGMENT_BYTES, "--capacity", 1024,
                                "--linger", "3600s", *more)
@@ -46,9 +46,9 @@ class AnOperator(harness.BusTest):
                             "json", stdout=into)
         os.close(into)
         with os.fdopen(out, "rb") as lines:
-            seen = [lines.readline()]  # it has begun, and its pipe is full long before the end
+            seen = [lines.readline()]  # it has begun, and its pipe fills long before the end
             os.rename(self.bus, self.bus + "-away")
-            # Far more than a pipe holds: it reads segments while they have no such name.
+            # Far more than fits in a pipe: it reads segments while their names do not exist.
             while len(seen) < RECORDS - 2_000 and b'"lost"' not in seen[-1]:
                 seen.append(lines.readline())
             os.rename(self.bus + "-away", self.bus)
@@ -66,7 +66,7 @@ class AnOperator(harness.BusTest):
         flow.feed(1000)
         self.until_durable(1000)
         os.rename(self.bus, self.bus + "-away")
-        flow.feed(RECORDS)  # the pipe and the ring hold less: segments are made meanwhile
+        flow.feed(RECORDS)  # more than the pipe and the ring hold: creates segments
         os.rename(self.bus + "-away", self.bus)
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
@@ -131,7 +131,7 @@ class AnOperator(harness.BusTest):
 
     def test_retention_that_somebody_removes_is_no_loss(self):
         publisher = self.publish("publish", RECORDS, "--retain-bytes", 4 * SEGMENT_BYTES)
-        # While it still removes some, it writes a new one without a word.
+        # While it still removes segments, it writes a new one without a message.
         self.until("retention", lambda: harness.kept_bytes(self.root, SEGMENT_RECORDS, RECORDS)
                    <= 4 * SEGMENT_BYTES)
         next(self.root.glob("*/retention")).unlink()

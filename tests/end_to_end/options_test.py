@@ -1,4 +1,4 @@
-"""Options that set when, how and of what: each does what its line of --help says."""
+"""Tests options for timing, waiting and ranges: each does what its line in --help describes."""
 
 import datetime
 import json
@@ -16,16 +16,16 @@ DAY = 86_400 * SECOND
 RECORDS = 20_000
 SEGMENT_BYTES = 65_536
 RING = 1024
-GROUP = 61_100  # of nobody on this machine
+GROUP = 61_100  # unused on this machine
 QUIET = ("--until-closed", "--format", "none", "--summary")
 RECV_AT, RECORD_BYTES = 40, mbo.LAYOUT.size
 
 
 class Pace(harness.BusTest):
-    """`--pace recorded`: the records' own distances, silences cut to one second."""
+    """`--pace recorded`: the recorded intervals, with silences cut to one second."""
 
     def feed_of(self, *times_ns):
-        """A feed of one record at each of these times."""
+        """A feed with one record at each of these times."""
         like = self.folder / "like.dbn"
         like.write_bytes(self.raw_dbn("synthetic:records=10"))
         records = []
@@ -36,7 +36,7 @@ class Pace(harness.BusTest):
         return mbo.write_dbn(self.folder / "paced.dbn", like, records)
 
     def restamped(self, pace):
-        """When each record of a feed with silences of a tenth of a second and of a day came."""
+        """The arrival times of a feed with silences of 0.1 s and of a day."""
         began = mbo.START_NS
         source = self.feed_of(began, began + SECOND // 10, began + SECOND // 10 + DAY)
         bus, out = str(self.folder / f"bus-{pace}"), self.folder / f"{pace}.dbn"
@@ -88,7 +88,7 @@ class Latency(harness.BusTest):
         self.assertLess(latency["max"], took * 1.1)
 
     def reported(self, *options, is_whole):
-        """What a subscriber that measures every record reports of its ages, once it has taken all records and that is whole."""
+        """The complete ages reported by a subscriber that measures every record."""
         flow = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
                           "--linger", "3600s", *options)
         tail = self.start("tail", "tail", "--from", "start", "--measure", 1, *QUIET)
@@ -129,7 +129,7 @@ class Latency(harness.BusTest):
 
 
 class Waiting(harness.BusTest):
-    """`--wait`: what a reader does while there is nothing to read."""
+    """`--wait`: the behaviour of a reader without records."""
 
     def test_every_way_of_waiting_gets_every_record(self):
         publisher = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
@@ -200,7 +200,7 @@ class Ranges(harness.BusTest):
 
 
 class Kept(harness.BusTest):
-    """`--retain-bytes` and `--group`: what stays, and for whom."""
+    """`--retain-bytes` and `--group`: retained segments and the access of the group."""
 
     def test_the_oldest_files_beyond_retain_bytes_go_and_are_no_loss(self):
         dbn = self.raw_dbn(f"synthetic:records={RECORDS}")

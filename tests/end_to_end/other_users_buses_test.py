@@ -1,6 +1,6 @@
-"""Buses of another user: monitors show them if they are asked to, and cannot be blinded by them.
+"""Tests buses of other users: monitors show them on request, and cannot be disturbed by them.
 
-Needs root to become other users; says loudly what it skips without.
+Needs root to become other users. Reports what it skips otherwise.
 """
 
 import json
@@ -20,7 +20,7 @@ import serve_test
 OTHER_UID = 61_011
 SILENT_BUSES = int(os.environ.get("LAPWING_SILENT_BUSES", 5))
 USERS = 40
-OWN = f"own-{os.getpid()}"  # of several own buses of one name, one alone has it as its label
+OWN = f"own-{os.getpid()}"  # only one of several own buses with this name gets it as its label
 DONE, OTHER, USAGE = 0, 1, 2
 
 
@@ -60,7 +60,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         return json.loads(body) if status == 200 else None
 
     def bus(self, directory):
-        """The newest reading of that bus; None: it is not in it."""
+        """That bus in the newest reading, or None."""
         reading = self.reading() or {"buses": []}
         return next((bus for bus in reading["buses"] if bus["directory"] == str(directory)), None)
 
@@ -69,7 +69,7 @@ class OtherUsersBuses(serve_test.ServeTest):
                           lambda: (bus := self.bus(directory)) and bus["ring"] and bus)
 
     def assert_good_goes_on(self, readings=5):
-        """Readings of the good bus come, each newer than the one before."""
+        """Readings of the good bus arrive, each newer than the one before."""
         stream = serve_test.Stream(self.connect())
         heads = []
         while len(heads) < readings:
@@ -155,7 +155,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.until("the view to be live", lambda: view.read()["state"] == "live")
         top = self.start("top", "top", "--json", "--interval", "100ms", "--user", OTHER_UID)
         self.until("a reading", lambda: theirs in top.out())
-        publisher.signal(signal.SIGSTOP)  # it would die of this itself
+        publisher.signal(signal.SIGSTOP)  # it would end it
         ring = self.ring_of(theirs)
         for size in (4096 + 100, 100, 0):
             os.truncate(ring, size)
@@ -182,13 +182,13 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.assertEqual(self.status("/readyz"), 200)
 
     def be_silent(self, buses):
-        """Somebody else listens in the place of the publishers, and never answers."""
+        """Another process listens instead of the publishers, and never answers."""
         for bus in buses:
             path = pathlib.Path(bus) / "control.sock"
             path.unlink()
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.addCleanup(listener.close)
-            # A path in the bus may be too long for a socket's name.
+            # The path may be too long for a socket's name.
             before = os.getcwd()
             os.chdir(bus)
             try:
@@ -218,7 +218,7 @@ class OtherUsersBuses(serve_test.ServeTest):
 
 
 class HalfOpen(serve_test.ServeTest):
-    """Clients that connect and send nothing, or half a request, or no token."""
+    """Clients that connect and send nothing, half a request, or no token."""
 
     def test_connections_without_a_token_keep_nobody_out(self):
         bus, _ = self.publish("es")
@@ -240,7 +240,7 @@ class HalfOpen(serve_test.ServeTest):
         self.assertGreater(self.metric("lapwing_http_rejected_total", reason="no_token_yet"), 0)
 
     def crowd(self, stop):
-        """Always more connections than there is room for."""
+        """Keeps more connections open than the server accepts."""
         waiting = []
         while not stop.is_set():
             for request in (b"", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n", b"G"):

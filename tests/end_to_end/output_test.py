@@ -1,4 +1,4 @@
-"""What a command shows arrives, or that is said; and nothing from outside writes to a terminal."""
+"""Tests that output is complete or reported as lost, and free of foreign control characters."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class OutputTest(harness.BusTest):
         self.run_to_end("checkpoint", "checkpoint", "--fold", "orders", "--until-closed")
 
     def shown(self):
-        """Of every command that shows something: its name and arguments."""
+        """The name and arguments of every command with output."""
         bus = ("--bus", self.bus)
         other = ("--bus", str(self.folder / "other"), "--source", "synthetic:records=10")
         end = ("--until-closed", "--summary")
@@ -40,7 +40,7 @@ class OutputTest(harness.BusTest):
 
 
 class LostOutput(OutputTest):
-    """A full or closed standard output is an error, whatever was to be shown."""
+    """A full or closed standard output is an error, for any output."""
 
     def assert_in_no_file(self, bus, shown):
         for path in pathlib.Path(bus).rglob("*"):
@@ -83,7 +83,7 @@ class LostOutput(OutputTest):
 
 
 class ForeignText(OutputTest):
-    """Arguments, paths and names come to the terminal without their control characters."""
+    """Arguments, paths and names are printed without their control characters."""
 
     HOSTILE = "a\x1b[31m\nlapwing: b\r\x7f"
 

@@ -1,6 +1,6 @@
-"""A bus on overlayfs, as in a container: the journal is whole, after a kill as well.
+"""Tests a bus on overlayfs, as in a container: the journal is complete, even after a kill.
 
-Needs root for a mount namespace of its own; skips loudly without.
+Needs root for its own mount namespace. Reports a skip otherwise.
 """
 
 import json
@@ -15,7 +15,7 @@ QUIET = ("--until-closed", "--format", "none", "--summary")
 
 
 class OnOverlayfs(harness.BusTest):
-    """Every command runs in one namespace, whose mount nobody else sees and that ends with it."""
+    """Every command runs in one namespace with a private mount that ends with it."""
 
     def setUp(self):
         super().setUp()
@@ -32,12 +32,12 @@ class OnOverlayfs(harness.BusTest):
         self.until("the mount", lambda: "mounted" in keeper.out() or not keeper.alive())
         if not keeper.alive():
             self.skipTest(f"SKIPPED: no overlayfs can be mounted here: {keeper.err().strip()}")
-        # Its root as well: in a chroot the namespace alone has another one.
+        # Enter the root as well: in a chroot the namespace alone has another one.
         self.inside = ["nsenter", "-m", "-r", "-t", str(keeper.pid)]
         self.bus = str(self.folder / "merged" / "bus")
 
     def start(self, name, *arguments, bus=None, **popen):
-        """Starts a command in the namespace: nsenter becomes it, and its pid is the command's."""
+        """Starts a command in the namespace. nsenter executes it, so it has the same pid."""
         command = [*self.inside, harness.program(), arguments[0], "--bus", bus or self.bus,
                    *(str(argument) for argument in arguments[1:])]
         process = harness.Running(command, self.folder, name, **popen)

@@ -1,6 +1,6 @@
-"""The page of `lapwing serve` in a browser: Chromium without a screen, and no network.
+"""Tests the page of `lapwing serve` in headless Chromium without a network.
 
-LAPWING_PAGE_PNGS names a directory for a picture of each view.
+LAPWING_PAGE_PNGS is a directory for a picture of each view.
 """
 
 import decimal
@@ -18,7 +18,7 @@ import urllib.parse
 import harness
 from serve_test import TOKEN, ServeTest
 
-sys.path.append("/usr/lib/python3/dist-packages")  # of Debian's packages, whatever python3 runs
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, for any python3
 try:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
@@ -31,7 +31,7 @@ WEB = pathlib.Path(__file__).resolve().parents[2] / "monitor" / "web"
 HEAP_FACTOR_MAX = 1.2
 MESSAGES_FEW, MESSAGES_MANY = 10_000, 100_000
 
-# What the ladder and the depth chart show, all of one moment.
+# The contents of the ladder and the depth chart at one moment.
 SHOWN = """
 const ladder = document.querySelector('.ladder');
 const side = name => [...ladder.querySelectorAll('tr.of_' + name)].map(row => ({
@@ -46,12 +46,12 @@ return {sequence: panel.dataset.sequence, instrument: panel.dataset.instrument,
 
 
 def number(text):
-    """What "4,810.25" is, exactly."""
+    """The exact value of a text like "4,810.25"."""
     return decimal.Decimal(text.replace(",", ""))
 
 
 def start_browser(test, *arguments):
-    """Chromium without a screen, which ends with the test."""
+    """Headless Chromium, which ends with the test."""
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                      "--disable-dev-shm-usage", "--disable-background-networking", *arguments):
@@ -70,7 +70,7 @@ def picture(browser, name):
 
 
 class PageTest(ServeTest):
-    """A test with a browser that has entered the token."""
+    """A test with a browser in which the token has been entered."""
 
     def open(self, fragment="buses", size=SCREEN):
         self.browser = start_browser(self)
@@ -84,7 +84,7 @@ class PageTest(ServeTest):
     def enter(self, fragment):
         self.browser.get(f"http://127.0.0.1:{self.port}/#token={TOKEN}")
         self.until_page("a reading", "return document.querySelector('#clock').textContent !== ''")
-        # Before the token was entered the page was refused, as it should be.
+        # Before the token was entered, the requests of the page were refused as intended.
         self.read_log()
         self.errors = [error for error in self.errors if "401" not in error]
         self.show(fragment)
@@ -106,7 +106,7 @@ class PageTest(ServeTest):
         return self.until(what, lambda: self.run_script(script, *arguments))
 
     def hide(self):
-        """It then asks for nothing."""
+        """A hidden page sends no requests."""
         self.set_hidden("true")
         self.until("no client", lambda: self.metric("lapwing_http_stream_clients") == 0)
 
@@ -120,7 +120,7 @@ class PageTest(ServeTest):
             document.dispatchEvent(new Event('visibilitychange'))""")
 
     def text(self, selector):
-        """What can be read there; "" while it is not there, or hidden."""
+        """The visible text of an element; "" if it is absent or hidden."""
         return self.run_script("""
             const node = document.querySelector(arguments[0]);
             return node?.checkVisibility() ? node.innerText : ''""", selector)
@@ -147,7 +147,7 @@ class PageTest(ServeTest):
                 self.requests.append(parameters["url"])
 
     def assert_clean(self):
-        """No error on the console, and nothing was asked of another host."""
+        """Asserts that there is no error on the console, and no request to another host."""
         self.read_log()
         self.assertEqual(self.errors, [])
         self.assertTrue(self.requests)
@@ -155,12 +155,12 @@ class PageTest(ServeTest):
             self.assertIn(urllib.parse.urlsplit(url).netloc, (f"127.0.0.1:{self.port}", ""), url)
 
     def assert_fits(self):
-        """The page is not wider than the screen: tables scroll, the page does not."""
+        """Asserts that the page is not wider than the screen: only tables scroll."""
         wide = self.run_script("return [document.documentElement.scrollWidth, innerWidth]")
         self.assertLessEqual(*wide)
 
     def publish_es(self, *more):
-        """The ES feed, live; it ends with the test."""
+        """The live ES feed, which ends with the test."""
         bus = str(self.folder / "es")
         feed = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
         process = self.start("publish-es", "publish", "--bus", bus, "--source", f"dbn:{feed}",
@@ -282,7 +282,7 @@ class Views(PageTest):
                       for level in book[f"{name}s"]]
             rows = shown[f"{name}s"]
             if name == "ask":
-                rows = rows[::-1]  # the best price stands lowest
+                rows = rows[::-1]  # the best price is at the bottom
             self.assertEqual([{key: row[key] for key in ("price", "size", "orders")} for row in rows],
                              levels, f"{name}s at {sequence}")
             total = 0
@@ -320,10 +320,10 @@ class Old(PageTest):
         self.assert_clean()
 
     def acknowledge_and_undo(self):
-        """The one problem there is, by the keyboard; it stays acknowledged after a reload."""
+        """Acknowledges the only problem with the keyboard. It stays acknowledged after a reload."""
         title = self.run_script("return document.title")
         self.assertTrue(title.startswith("(1) "), title)
-        press = "document.activeElement.click()"  # as Enter does
+        press = "document.activeElement.click()"  # like Enter
         self.run_script("document.querySelector('#problems .actions button').focus()")
         self.run_script(press)
         self.until_text("#quiet_button", "1 acknowledged")
@@ -431,7 +431,7 @@ class Modules(unittest.TestCase):
 
 
 class Heap(PageTest):
-    """The page keeps so much and no more."""
+    """The memory of the page is bounded."""
 
     def test_many_messages(self):
         bus, _ = self.publish_es("--pace", 2000)
@@ -448,7 +448,7 @@ class Heap(PageTest):
         self.assert_levels_off(given(MESSAGES_FEW, 0), given(MESSAGES_MANY, MESSAGES_FEW))
 
     def test_many_messages_of_the_server(self):
-        """As fast as it can be made to send them; the browser counts."""
+        """Publishes at the maximum rate of messages. The browser counts them."""
         bus, _ = self.publish_es("--pace", 2000)
         self.start("tail", "tail", "--bus", bus, "--format", "none")
         self.serve("--bus", bus, interval="1ms")
@@ -463,7 +463,7 @@ class Heap(PageTest):
                 self.received += sum(
                     json.loads(entry["message"])["message"]["method"] == "Network.webSocketFrameReceived"
                     for entry in self.browser.get_log("performance"))
-            self.hide()  # what has come and is not shown yet would else be part of it
+            self.hide()  # excludes data that arrived but has not been shown
             held = self.heap()
             self.unhide()
             return held
@@ -475,7 +475,7 @@ class Heap(PageTest):
         self.assertLessEqual(many, few * HEAP_FACTOR_MAX)
 
     def give(self, through, begin):
-        """Gives the page made-up messages of both streams up to a number."""
+        """Passes simulated messages of both streams to the page, up to a number."""
         self.browser.set_script_timeout(3600)
         self.browser.execute_async_script("""
             const [begin, through, done] = arguments;
@@ -505,7 +505,7 @@ class Heap(PageTest):
             })();""", begin, through)
 
     def heap(self):
-        """The bytes that the page holds."""
+        """The heap size of the page in bytes."""
         self.browser.execute_cdp_cmd("HeapProfiler.enable", {})
         for _ in range(3):
             self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})

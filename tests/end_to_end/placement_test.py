@@ -1,4 +1,4 @@
-"""`--huge-pages` and `--numa-node`: the memory is there as asked for, or the command fails."""
+"""Tests `--huge-pages` and `--numa-node`: the memory is as requested, or the command fails."""
 
 import pathlib
 import re
@@ -15,13 +15,13 @@ CONTENT = b"hello\n"
 
 
 def chosen(switch):
-    """The word in brackets of a kernel's switch; empty without one."""
+    """The selected value of a kernel setting, in brackets; empty if there is none."""
     found = re.search(r"\[(\w+)\]", switch.read_text()) if switch.exists() else None
     return found[1] if found else ""
 
 
 def mapped_huge(pid, path):
-    """Bytes of huge pages in a process's maps of that file, whatever its name was then."""
+    """Bytes of huge pages in a process's mappings of that file, by inode."""
     here, total, inode = False, 0, str(pathlib.Path(path).stat().st_ino)
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
@@ -32,7 +32,7 @@ def mapped_huge(pid, path):
 
 
 class Ring(harness.BusTest):
-    """Of a publisher."""
+    """The ring of a publisher."""
 
     def test_the_ring_has_huge_pages_or_the_start_is_refused_with_the_switch(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
@@ -62,7 +62,7 @@ class Ring(harness.BusTest):
 
 
 class Channel(harness.ProgramTest):
-    """Of a pipe, whose sender has the memory that the messages lie in."""
+    """The memory of a pipe's messages, which belongs to the sender."""
 
     def setUp(self):
         super().setUp()
@@ -71,7 +71,7 @@ class Channel(harness.ProgramTest):
         self.source.write_bytes(CONTENT)
 
     def send(self, *options):
-        """A sender with these options, and whoever listens for it."""
+        """A sender with these options, and its listener."""
         receiver = self.start("receiver", "pipe", "--listen", self.path)
         self.until_listening(self.path)
         with open(self.source, "rb") as source:

@@ -1,8 +1,8 @@
-"""The power goes, for real: ext4 on a loop device, shut down without writing anything back.
+"""Tests real power cuts: ext4 on a loop device, shut down without writing anything back.
 
-The disk is cut off by EXT4_IOC_SHUTDOWN (no log flush) while the publisher writes, the publisher
-and its ring file are gone, the file system is mounted again. What was announced as durable is
-there; the rest is a recorded void; no sequence is given twice. Needs root; skips loudly without.
+EXT4_IOC_SHUTDOWN (no log flush) cuts off the disk while the publisher writes. The publisher and its
+ring file are removed, and the file system is mounted again. Records announced as durable must
+exist; the rest is a recorded void; no sequence is used twice. Needs root; reports a skip otherwise.
 """
 
 import fcntl
@@ -26,14 +26,14 @@ RECORD_BYTES = 56
 BEFORE_RECORDS = 250_000  # in the source until the cut
 SECONDS_MAX = 0.8
 STORED_RECORDS = 100_000
-BATCH_SECONDS = 2.5  # the checkpointer writes one each second
+BATCH_SECONDS = 2.5  # the checkpointer writes one batch per second
 SOURCE = f"synthetic:records={RECORDS},seed=11"
 QUIET = ("--format", "none", "--summary")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to mount and shut down a file system")
 class PowerCut(harness.BusTest):
-    """Each cut on a fresh file system and bus."""
+    """Each cut uses a new file system and bus."""
 
     def setUp(self):
         super().setUp()
@@ -50,7 +50,7 @@ class PowerCut(harness.BusTest):
             ["umount", str(self.disk)], check=False, stderr=subprocess.DEVNULL).returncode == 0)
 
     def cut(self):
-        """From here on nothing more reaches the disk."""
+        """Stops all writes to the disk."""
         root = os.open(self.disk, os.O_RDONLY)
         try:
             fcntl.ioctl(root, EXT4_IOC_SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
@@ -61,7 +61,7 @@ class PowerCut(harness.BusTest):
         return "--ring-dir", self.ring, "--segment-bytes", 1 << 20, "--summary"
 
     def come_back(self):
-        """The machine starts again: nothing is left of its memory."""
+        """Simulates a restart of the machine: its memory is lost."""
         for leftover in self.ring.glob("*/*.ring"):
             leftover.unlink()
         self.unmount()
@@ -84,16 +84,16 @@ class PowerCut(harness.BusTest):
         source = self.folder / "feed.dbn"
         records_at = len(dbn) - RECORDS * RECORD_BYTES
         source.write_bytes(dbn[:records_at + BEFORE_RECORDS * RECORD_BYTES])
-        # On a slow machine the source ends before the cut: the publisher must still be there.
+        # On a slow machine the source could end before the cut, but the publisher must still run.
         publisher = self.publish_file("before", source, "--pace", RATE, "--linger", "600s", bus=bus)
         self.until_head(1, bus=bus)
         keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 10_000, bus=bus)
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
         self.until("the recorder to follow", lambda: "caught up" in recorder.err())
-        time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment itself
+        time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment
         durable = self.info(bus)["ring"]["durable"]
         self.cut()
-        time.sleep(random.uniform(0, 0.1))  # it publishes on for a while and does not know
+        time.sleep(random.uniform(0, 0.1))  # it continues for a while, unaware of the cut
         publisher.kill()
         recorder.stop()
         keeper.kill()
@@ -114,7 +114,7 @@ class PowerCut(harness.BusTest):
             self.assertEqual(self.digest_of_first(kept, bus), self.digest_of_first(kept, reference))
         self.run_to_end("verify", "verify", bus=bus)
         whole = self.start("whole", "tail", "--from", "start", "--until-closed", *QUIET, bus=bus)
-        self.assertEqual(whole.wait(), 6, whole.err())  # the void is lost, and said to be
+        self.assertEqual(whole.wait(), 6, whole.err())  # the void is lost and reported
         self.assertEqual(whole.summary()["lost"], last - first + 1)
         self.assertEqual(whole.summary()["records"], RECORDS)
         self.continue_recording(bus, recording, first)
@@ -123,15 +123,15 @@ class PowerCut(harness.BusTest):
         return durable, kept, last
 
     def continue_recording(self, bus, recording, void_first):
-        """A recording made before the cut and continued after it says so."""
+        """A recording continued after the cut reports the loss."""
         more = self.start("more", "record", "--out", recording, "--until-closed", bus=bus)
         self.assertEqual(more.wait(), 6, more.err())
         self.assertTrue("void" in more.err() or "reset" in more.err(), more.err())
         self.assertIn(str(void_first), more.err())
 
     def continue_state(self, bus, checkpoints, kept, void_last):
-        """Neither store nor checkpoint held anything that the cut took; the state is that of who
-        begins at the oldest record now."""
+        """Neither store nor checkpoint contained anything that the cut removed. The state equals
+        that of a subscriber that begins at the oldest record now."""
         self.assertLessEqual(max(checkpoints, default=0), kept)
         went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed",
                              "--summary", bus=bus)
@@ -159,7 +159,7 @@ class PowerCut(harness.BusTest):
         print(f"\n{CUTS} power cuts survived")
 
     def test_the_store_is_not_behind_its_last_checkpoint(self):
-        """That one is of a batch which was written before anybody asked for a checkpoint of it."""
+        """The checkpoint contains a batch that was written before a checkpoint was requested."""
         self.make_disk()
         bus = str(self.disk / "bus")
         kept, head = [], 0
@@ -171,7 +171,7 @@ class PowerCut(harness.BusTest):
             keeper = self.start(run, "checkpoint", "--fold", "orders", "--every", "1h", "--keep", 1,
                                 "--prune-journal", "--summary", bus=bus)
             self.until("the checkpointer to follow", lambda it=keeper: "caught up" in it.err())
-            time.sleep(BATCH_SECONDS)  # where that is too short, it is written at the stop
+            time.sleep(BATCH_SECONDS)  # if that is too short, it is written at the stop
             self.assertEqual(keeper.stop(), 0, keeper.err())
             kept.append(keeper.summary()["as_of"])
             if run == "second":
@@ -184,7 +184,7 @@ class PowerCut(harness.BusTest):
         self.run_to_end("after", "publish", "--source", "synthetic:records=100",
                         "--ring-dir", self.ring, bus=bus)
         went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed", bus=bus)
-        self.assertEqual(went_on.wait(), 6, went_on.err())  # the void is lost, nothing else is
+        self.assertEqual(went_on.wait(), 6, went_on.err())  # only the void is lost
         self.assertIn(f"continues after record {kept[1]}\n", went_on.err())
         self.assertNotIn("pruned", went_on.err())
         self.unmount()

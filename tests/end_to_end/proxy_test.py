@@ -1,6 +1,6 @@
-"""`lapwing serve` behind nginx, which ends TLS: with the configuration of docs/how-to/monitor.md.
+"""Tests `lapwing serve` behind nginx with TLS, configured as in docs/how-to/monitor.md.
 
-LAPWING_PAGE_PNGS names a directory for pictures.
+LAPWING_PAGE_PNGS is a directory for pictures.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class Proxy(serve_test.ServeTest):
         self.certificate, self.key = serve_test.make_certificate(self.folder, NAME)
 
     def start_nginx(self, path):
-        """nginx as documented, but for the port, the files and the path."""
+        """nginx as documented, except for the port, the files and the path."""
         (block,) = re.findall(r"```nginx\n(.*?)```", DOCUMENT.read_text(), re.S)
         self.tls_port = free_port()
         for old, new in (("listen 443 ssl;", f"listen 127.0.0.1:{self.tls_port} ssl;"),

@@ -1,4 +1,4 @@
-"""Reads and makes record files by what docs/reference/file-formats.md, "Record files", says, and nothing else."""
+"""An independent implementation of record files, written from docs/reference/file-formats.md."""
 
 import json
 import pathlib
@@ -11,14 +11,14 @@ from xxh3 import xxh3_64
 
 MAGIC, VERSION = b"LPWREC1\0", 1
 HEADER = struct.Struct("<8sIIIIQ32s56sQ")
-CHECKED_BYTES = HEADER.size - 8  # all but the checksum
+CHECKED_BYTES = HEADER.size - 8  # all except the checksum
 ALIGNMENT = 64
 TYPES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H",
          "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d", "char": "c"}
 
 
 class Damaged(Exception):
-    """What is wrong with the file."""
+    """The file is not valid."""
 
 
 def demand(condition, what):
@@ -27,12 +27,12 @@ def demand(condition, what):
 
 
 def hash_of(text):
-    """Of a description; 0 where there is none."""
+    """The hash of a description; 0 if there is none."""
     return (xxh3_64(text) or 1) if text else 0
 
 
 def make(schema, record_bytes, records, text=b"", **other):
-    """The content of a record file; `other` fields of the header are as they are given."""
+    """The content of a record file. `other` sets fields of the header."""
     first = -(-(HEADER.size + len(text)) // ALIGNMENT) * ALIGNMENT
     header = {"magic": MAGIC, "version": VERSION, "header_bytes": first,
               "record_bytes": record_bytes, "description_bytes": len(text),
@@ -43,9 +43,9 @@ def make(schema, record_bytes, records, text=b"", **other):
 
 
 class RecordFile:
-    """The content of a raw record file whose head was verified."""
+    """The content of a raw record file with a verified head."""
 
-    source = "file:-"  # with which a publisher reads it from a pipe
+    source = "file:-"  # for publishers that read it from a pipe
 
     def __init__(self, content):
         demand(len(content) >= HEADER.size, "no header")
@@ -70,11 +70,11 @@ class RecordFile:
         self.records = (len(content) - self.begin) // self.record_bytes
 
     def end_of(self, record):
-        """Where record number `record` ends, from 1."""
+        """The end of record number `record`, from 1."""
         return self.begin + record * self.record_bytes
 
     def rows(self):
-        """Every record as a dictionary of its fields, numbers or text, without the spare ones."""
+        """Every record as a dictionary of its fields, numbers or text, without spare fields."""
         fields = [field for field in self.description["fields"] if field.get("role") != "spare"]
         return [{field["name"]: self._value(field, self.end_of(number)) for field in fields}
                 for number in range(self.records)]

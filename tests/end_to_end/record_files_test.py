@@ -1,7 +1,7 @@
-"""Record files: of records that are not DBN's, and back on a bus, byte for byte.
+"""Tests record files: recording schemas other than DBN's, and publishing them unchanged.
 
-What the program writes is read by record_files.py, which was made from the document alone, and what
-the program reads is made by it as well.
+record_files.py, which was written only from the document, reads the program's files and creates the
+files that it reads.
 """
 
 import json
@@ -21,7 +21,7 @@ DONE, OTHER, USAGE, DAMAGED = 0, 1, 2, 4
 RECORDS, MORE = 300, 50
 SIGNAL = struct.Struct("<QIfdqB7s16s")
 SIDES = {1: "buy", 2: "sell"}
-BEGIN_NS, STEP_NS = 1_795_185_000_000_000_000, 1_000_000  # an hour, UTC
+BEGIN_NS, STEP_NS = 1_795_185_000_000_000_000, 1_000_000  # a full hour, UTC
 KILLED_RECORDS = 60_000
 
 
@@ -32,7 +32,7 @@ def signals(count, first=1):
 
 
 class SignalsTest(recordings.RecordingTest):
-    """A test with a bus of a struct that describes itself; its publisher has closed it."""
+    """A test with a closed bus of a struct that describes itself."""
 
     def setUp(self):
         super().setUp()
@@ -49,7 +49,7 @@ class SignalsTest(recordings.RecordingTest):
         return out
 
     def publish(self, path, *options, bus="again", expect=DONE, **popen):
-        """Publishes a file on another bus; returns the bus and the process."""
+        """Publishes a file on another bus. Returns the bus and the process."""
         bus = str(self.folder / bus)
         process = self.run_to_end("publish", "publish", "--source", f"file:{path}", "--summary",
                                   *options, bus=bus, expect=expect, **popen)
@@ -173,7 +173,7 @@ class PublishedAgain(SignalsTest):
         bus, _ = self.publish(path, "--pace", "recorded*10", "--restamp")
         times = [row["ts_recv"] for row in self.rows(bus)]
         self.assertEqual(len(times), 100)
-        self.assertGreater(len(set(times)), 10)  # each burst has its own
+        self.assertGreater(len(set(times)), 10)  # each burst has its own time
         self.assertNotIn(BEGIN_NS + STEP_NS, times)
 
     def test_records_that_nobody_has_described_stay_so(self):
@@ -259,7 +259,7 @@ class FilesThatLie(SignalsTest):
 
 
 class OtherRecords(SignalsTest):
-    """A bus of the same name that carries other records than the recording holds."""
+    """A bus of the same name with other records than the recording."""
 
     def others(self):
         """Files of a schema of the same name: with another description, and of another size."""
@@ -296,7 +296,7 @@ class OtherRecords(SignalsTest):
 
 
 class Killed(SignalsTest):
-    """Recorders that are killed at random moments, of a publisher that goes on."""
+    """Recorders that are killed at random moments while the publisher continues."""
 
     def setUp(self):
         super().setUp()

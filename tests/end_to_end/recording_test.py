@@ -1,7 +1,7 @@
-"""Recordings of a feed are the feed, byte for byte.
+"""Tests that recordings of a feed equal the feed, byte for byte.
 
-Of a real feed that is also what another implementation of the format reads in them: the package
-databento-dbn, from a registry.
+For a real feed, also compares with the package databento-dbn, another implementation of the format,
+from a registry.
 """
 
 import json
@@ -19,14 +19,14 @@ import harness
 import recordings
 
 ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
-TIMES = slice(26, 42)  # of the metadata: its start and its end
+TIMES = slice(26, 42)  # start and end, in the metadata
 UNDEFINED = 2**64 - 1
 TS_RECV_AT = 40
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "dbn_package"
 
 
 def package_python():
-    """The Python that has databento-dbn, or a loud skip (an error where registries must be)."""
+    """The Python with databento-dbn. Otherwise skips, or fails if registries are required."""
     made = subprocess.run([PACKAGE / "venv.sh"], capture_output=True, text=True, check=False)
     if made.returncode == 77:
         raise unittest.SkipTest("SKIPPED: " + made.stderr)
@@ -46,11 +46,11 @@ class EsTest(recordings.RecordingTest):
         self.python = package_python() if harness.has_real_data() else None
 
     def publish_feed(self, *options):
-        """A publisher of the feed that goes as far as the test says."""
+        """A publisher of the feed that publishes as far as the test allows."""
         return self.publish_flow("publish", self.dbn, *options)
 
     def metadata_of(self, dbn, in_series):
-        """A recording's metadata; in a series with the source's times, if its own are right."""
+        """A recording's metadata; in a series with the source's times, if its own are correct."""
         metadata = bytearray(dbn.content[:dbn.begin])
         if in_series:
             (came,) = struct.unpack_from("<Q", dbn.content, dbn.begin + TS_RECV_AT)
@@ -59,7 +59,7 @@ class EsTest(recordings.RecordingTest):
         return bytes(metadata)
 
     def assert_begins_as_source(self, records, *recordings):
-        """One recording, or a series together, is the source as far as that record."""
+        """Asserts that a recording, or a series together, equals the source up to that record."""
         held = b""
         for recording in recordings:
             dbn = harness.Dbn(harness.decoded(recording))
@@ -71,7 +71,7 @@ class EsTest(recordings.RecordingTest):
         self.assertTrue(held == expected, f"{records} records, and not those of the source")
 
     def compare_by_package(self, *recordings):
-        """Its exit code, and what it said."""
+        """Its exit code and its message."""
         done = subprocess.run(
             [self.python, PACKAGE / "compare_dbn.py", self.feed, *map(str, recordings)],
             capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
@@ -88,7 +88,7 @@ class EsTest(recordings.RecordingTest):
 
 
 class RecordingsOfEs(EsTest):
-    """In one file each."""
+    """Recordings in one file."""
 
     def test_joining_in_the_middle_and_after_the_end_both_give_the_file_byte_for_byte(self):
         flow = self.publish_feed("--capacity", 1024)
@@ -116,7 +116,7 @@ class RecordingsOfEs(EsTest):
             kept = int(self.records * share)
             flow.feed(kept)
             self.until("it to be recorded", lambda least=kept: self.committed(out) >= least)
-            flow.feed(int(self.records * (share + 0.1)))  # it is killed while there is more to come
+            flow.feed(int(self.records * (share + 0.1)))  # it is killed before the end
             self.assertEqual(recorder.kill(), -signal.SIGKILL, recorder.err())
         flow.feed(self.records)
         flow.end()
@@ -134,14 +134,14 @@ class RecordingsOfEs(EsTest):
         self.until("the recorder to be live", lambda: "caught up" in recorder.err())
         flow.feed(self.records // 3)
         self.until_head(self.records // 3)
-        flow.feed(self.records // 2)  # in the middle of these, or so
+        flow.feed(self.records // 2)  # somewhere in the middle of these
         self.assertEqual(recorder.stop(), 0, recorder.err())
         records = recorder.summary()["records"]
         self.assertGreater(records, 0)
         self.assert_begins_as_source(records, out)
         if self.python is not None:
             code, said = self.compare_by_package(out)
-            self.assertEqual(code, 1, said)  # shorter, and otherwise the same
+            self.assertEqual(code, 1, said)  # shorter, but otherwise the same
             self.assertIn(f"ends after {records} records", said)
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
@@ -165,7 +165,7 @@ class ASeriesOfFiles(EsTest):
         self.assertEqual(len({time[:-4] for time in times}), len(files), times)
         self.assertGreater(len(files), 5)
         self.assert_same_as_source(*files)
-        for number, file in enumerate(files):  # each by itself is a feed like any other
+        for number, file in enumerate(files):  # each file is a valid feed
             alone = self.start(file.name, "publish", "--source", f"dbn:{file}", "--summary",
                                bus=str(self.folder / f"alone-{number}"))
             self.assertEqual(alone.wait(), 0, alone.err())
@@ -185,13 +185,13 @@ class ASeriesOfFiles(EsTest):
 
 
 class ARecordingFromASnapshot(harness.BusTest):
-    """The state first, then what follows: whoever folds the recording has the bus's orders."""
+    """A recording with the state first, then records: folding it gives the bus's orders."""
 
     RECORDS = 100_000
     SOURCE = f"synthetic:records={RECORDS},instruments=3,seed=11"
 
     def orders(self, name, bus):
-        """What rests at a bus's end: in the order of places, without those."""
+        """The resting orders at a bus's end, in queue order, without the ranks."""
         self.run_to_end(f"{name}-checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
                         bus=bus)
         tail = self.run_to_end(f"{name}-state", "tail", "--from", "snapshot", "--until-closed",
@@ -203,7 +203,7 @@ class ARecordingFromASnapshot(harness.BusTest):
                 for order in sorted(orders, key=lambda order: order["seq"])]
 
     def queues(self, orders):
-        """Of each level the orders, first in the queue first."""
+        """The orders of each level, in queue order."""
         levels = {}
         for *level, order_id, size in orders:
             levels.setdefault(tuple(level), []).append((order_id, size))
@@ -222,7 +222,7 @@ class ARecordingFromASnapshot(harness.BusTest):
         chance = random.Random(random.randrange(1 << 32))
         for kill in range(5):
             recorder = self.record(f"recorder-{kill}", out)
-            time.sleep(chance.uniform(0, recordings.RUN_SECONDS_MAX))  # the random moment itself
+            time.sleep(chance.uniform(0, recordings.RUN_SECONDS_MAX))  # the random moment
             recorder.kill()
         self.assertEqual(publisher.wait(), 0, publisher.err())
         last = self.record("recorder-last", out)
@@ -241,7 +241,7 @@ class ARecordingFromASnapshot(harness.BusTest):
 
 
 class TwoRecordersOfOneRecording(harness.BusTest):
-    """The second would cut off what the first is writing."""
+    """The second one would cut off the first one's data."""
 
     def record(self, name, out):
         return self.start(name, "record", "--from", "start", "--out", out)
@@ -266,7 +266,7 @@ class TwoRecordersOfOneRecording(harness.BusTest):
 
 
 class ARecordingOfAnotherSchema(harness.BusTest):
-    """A bus of the same name that carries other records."""
+    """A bus of the same name with other records."""
 
     def record(self, name, out, *more):
         return self.start(name, "record", "--from", "start", "--out", out, *more)

@@ -1,4 +1,4 @@
-"""What tests of recordings have in common, whatever is recorded: recorders, and kills of them."""
+"""Shared by tests of recordings: recorders, and kills of them."""
 
 import json
 import os
@@ -15,32 +15,32 @@ FEED_PAUSE_SECONDS = 0.01
 
 
 class RecordingTest(harness.BusTest):
-    """A test that records a bus from its oldest record on."""
+    """A test that records a bus from its oldest record."""
 
     def record(self, name, out, *more):
         return self.start(name, "record", "--from", "start", "--out", str(out), "--until-closed",
                           "--summary", *more)
 
     def committed(self, out):
-        """The last record that the recording holds, come what may."""
+        """The last record that is safely in the recording."""
         position = out.with_name(out.name + ".position")
         return json.loads(position.read_text())["sequence"] if position.exists() else 0
 
     def series(self, out):
-        """The files of a series, in its order."""
+        """The files of a series, in order."""
         stem, suffix = out.name.split(".", 1)
         return sorted(self.folder.glob(f"{stem}.[0-9]*.{suffix}"))
 
     def kill_again_and_again(self, source, out, *rotation):
-        """Records a flow by recorders that are killed at random moments, and a last one."""
+        """Records a flow with recorders that are killed at random moments, and a final one."""
         seed = random.randrange(1 << 32)
         print(f"\n{KILLS} kills, {out.name}, {' '.join(rotation)}, seed {seed}")
         chance = random.Random(seed)
         flow = self.publish_flow("publish", source)
         kill = 0
-        steps = RUN_SECONDS_MAX / 2 / FEED_PAUSE_SECONDS  # of one kill, more or less
+        steps = RUN_SECONDS_MAX / 2 / FEED_PAUSE_SECONDS  # approximately, per kill
 
-        def feed():  # steadily, and never further than its share of the kills
+        def feed():  # steadily, but never beyond its share of the kills
             fed = 0
             while kill < KILLS:
                 fed = min(fed + 1 / steps, kill + 1)
@@ -53,9 +53,9 @@ class RecordingTest(harness.BusTest):
             for kill in range(KILLS):
                 before = self.committed(out)
                 recorder = self.record(f"recorder-{kill}", out, *rotation)
-                if kill % 5 == 0:  # on a slow machine, too, some come as far as that
+                if kill % 5 == 0:  # so that some reach this point even on a slow machine
                     self.until("a commit", lambda last=before: self.committed(out) > last)
-                time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
+                time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment
                 self.assertEqual(recorder.kill(), -signal.SIGKILL, recorder.err())
         finally:
             kill = KILLS

@@ -1,4 +1,4 @@
-"""`lapwing repair` heals what has a second copy, ends what is not certain, and invents nothing."""
+"""Tests `lapwing repair`: it uses second copies, ends uncertain journals, and invents nothing."""
 
 import json
 import os
@@ -10,15 +10,15 @@ import unittest
 import harness
 
 OTHER, DAMAGED = 1, 4
-ENTRY_BYTES = 512      # of sessions
+ENTRY_BYTES = 512      # in sessions
 KIND_AT, FIRST_AT = 4, 64
 TIME_ENTRY_BYTES = 32
-RECORDS = 3000         # of each of two sessions
+RECORDS = 3000         # in each of two sessions
 QUIET = ("--format", "none", "--summary")
 
 
 class Repair(harness.BusTest):
-    """Of a bus with two sessions that were closed."""
+    """Repairs of a bus with two closed sessions."""
 
     def setUp(self):
         super().setUp()
@@ -29,7 +29,7 @@ class Repair(harness.BusTest):
         self.sessions, self.copy = self.root / "sessions", self.root / "sessions.copy"
 
     def entries(self, path):
-        """How many entries of a file of sessions are written."""
+        """The number of written entries in a file of sessions."""
         content = path.read_bytes()
         return next(n for n in range(len(content) // ENTRY_BYTES)
                     if struct.unpack_from("<I", content, n * ENTRY_BYTES + KIND_AT) == (0,))
@@ -120,7 +120,7 @@ class Repair(harness.BusTest):
         self.assertEqual(self.verify()["findings"], [])
 
     def refused(self, name, expect=OTHER, bus=None):
-        """What the command that cannot do its work says."""
+        """The message of a command that fails."""
         return self.run_to_end(name, name, expect=expect, bus=bus).err()
 
     def test_beside_a_publisher_says_whose_end_it_needs(self):

@@ -1,4 +1,4 @@
-"""The publisher is killed at random moments, its starts included, and the sequence goes on."""
+"""Tests kills of the publisher at random moments, including its starts: the sequence continues."""
 
 import os
 import pathlib
@@ -11,20 +11,20 @@ import harness
 KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
 RATE = 50_000
 RUN_SECONDS_MAX = 0.6   # from a publisher's start to its kill: before, in and after its start
-SLOWER = 4  # times that the kills may take, and more, before the feed ends
-TAIL_RECORDS = 400_000  # what is left for the last publisher, which is not killed
+SLOWER = 4  # factor by which the kills may be slower before the feed ends
+TAIL_RECORDS = 400_000  # records left for the last publisher, which is not killed
 QUIET = ("--until-closed", "--format", "none", "--summary")
 
 
 class APublisherThatIsKilled(harness.BusTest):
-    """Kill, restart with --resume, and again; subscribers re-attach by themselves."""
+    """Repeated kills and restarts with --resume. Subscribers re-attach automatically."""
 
     def publish(self, name, *more):
         return self.start(name, "publish", "--source", f"synthetic:records={self.records},seed=7",
                           "--resume", "--summary", *more)
 
     def reference(self):
-        """The same source, undisturbed, on a bus of its own: its digest."""
+        """The digest of the same source, undisturbed, on a separate bus."""
         bus = str(self.folder / "reference")
         self.run_to_end("reference-publish", "publish", "--source",
                         f"synthetic:records={self.records},seed=7", bus=bus)
@@ -41,7 +41,7 @@ class APublisherThatIsKilled(harness.BusTest):
         kills = 0
         for kill in range(KILLS):
             publisher = self.publish(f"publisher-{kill}", "--pace", RATE, "--capacity", capacity)
-            time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
+            time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment
             if not publisher.alive():
                 self.assertEqual(publisher.wait(), 0, publisher.err())
                 break
@@ -71,18 +71,18 @@ class APublisherThatIsKilled(harness.BusTest):
 
 
 class ReservedSpace(harness.BusTest):
-    """A segment's space is reserved while it is written, and a clean close gives the rest back."""
+    """A segment's space is reserved while it is written. A clean close releases the rest."""
 
     RECORDS = 2_000
-    SEGMENT_BYTES = 64 << 20  # of slots, by default
-    USED_BYTES_MAX = 1 << 20  # of 2,000 records, and of whatever the file system adds
+    SEGMENT_BYTES = 64 << 20  # bytes of slots, the default
+    USED_BYTES_MAX = 1 << 20  # for 2,000 records and overhead of the file system
 
     def setUp(self):
         super().setUp()
         self.sessions = 0
 
     def publish(self):
-        """A publisher whose records are all durable, and that stays."""
+        """A running publisher whose records are all durable."""
         self.sessions += 1
         publisher = self.start(f"publish-{self.sessions}", "publish", "--source",
                                f"synthetic:records={self.RECORDS}", "--linger", "3600s")

@@ -1,4 +1,4 @@
-"""publish --resume continues a source that it knows by its content, and refuses every other one."""
+"""Tests that publish --resume continues a source with known content, and refuses others."""
 
 import json
 import os
@@ -14,7 +14,7 @@ STREAM = "cannot be compared with what the journal holds"
 
 
 def trades(path, count, start_ns=feed_files.START_NS):
-    """A DBN file of so many trades; a longer one of the same day begins with the same records."""
+    """A DBN file of `count` trades. A longer one of the same day begins with the same records."""
     records = (feed_files.TRADE.pack(
         feed_files.TRADE.size // feed_files.LENGTH_UNIT, feed_files.RTYPE_TRADE, 1, 1, start_ns + n,
         n * feed_files.TICK, 1, b"T", b"B", feed_files.LAST, 0, start_ns + n, 0, n)
@@ -24,7 +24,7 @@ def trades(path, count, start_ns=feed_files.START_NS):
 
 
 class Resuming(harness.BusTest):
-    """Each run is `publish --resume --summary`; nothing is published twice or left out silently."""
+    """Each run is `publish --resume --summary`. No record is duplicated or silently omitted."""
 
     def setUp(self):
         super().setUp()
@@ -52,7 +52,7 @@ class Resuming(harness.BusTest):
         return json.loads(verified.out())["journals"][-1]
 
     def publish_until_retention_moves(self, origin, retain_bytes):
-        """Publishes 9,000 more records on `origin`; the oldest record that it keeps then."""
+        """Publishes 9,000 more records on `origin`. Returns the oldest retained record."""
         more = trades(self.file, 9_000, feed_files.START_NS + DAY_NS)
         publisher = self.start("origin-2", "publish", "--source", more, "--segment-bytes", "65536",
                                "--retain-bytes", retain_bytes, "--linger", "600s", bus=origin)
@@ -95,7 +95,7 @@ class Resuming(harness.BusTest):
                      "it has 600 records, and the journal has 1000 records of it")
         source = trades(self.file, 1_200)
         content = bytearray(self.file.read_bytes())
-        content[-201 * feed_files.TRADE.size + 20] ^= 1  # in its record 1,000
+        content[-201 * feed_files.TRADE.size + 20] ^= 1  # in record 1,000
         self.file.write_bytes(content)
         self.refused(source, "its record 1000 differs from record 1000 of the journal")
 

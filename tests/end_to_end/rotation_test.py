@@ -1,4 +1,4 @@
-"""Recordings in a series of files by the records' time, and what a recorder does not continue."""
+"""Tests recordings in a series of files by time, and recordings that cannot be continued."""
 
 import datetime
 import pathlib
@@ -31,7 +31,7 @@ class RotationTest(recordings.RecordingTest):
         self.template = harness.Dbn(self.raw_dbn("synthetic:records=1"))
 
     def publish_times(self, times):
-        """A bus of one record, an event by itself, for each of these times."""
+        """A bus with one record, each a complete event, for each of these times."""
         content = self.template.content
         record = bytearray(content[self.template.begin:self.template.begin + MBO_BYTES])
         record[FLAGS_AT] |= FLAG_LAST

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the scenarios of this folder with the driver of each language, and compares what they answer.
+"""Runs the scenarios of this folder with the driver of each language, and compares the answers.
 
-    tests/conformance/bindings/run.py                          every scenario, every language that is built
+    tests/conformance/bindings/run.py                          every scenario, every built language
     tests/conformance/bindings/run.py --languages c,python     these languages
     tests/conformance/bindings/run.py --scenarios gap-fill     these scenarios
     tests/conformance/bindings/run.py --break rust             swaps two errors' names in that driver
-    tests/conformance/bindings/run.py --update                 writes what C answers into the scenarios
+    tests/conformance/bindings/run.py --update                 writes C's answers into the scenarios
 
-README.md is the contract. `bindings/test.sh` builds the packages first. The library is LAPWING_LIBRARY, by
-default that of the build in LAPWING_BUILD_DIR, build/release.
+README.md is the contract. Build the packages with `bindings/test.sh` first. The library is
+LAPWING_LIBRARY, by default that of the build in LAPWING_BUILD_DIR, build/release.
 
 Exit: 0 all answer as expected, 1 one does not, 2 wrong usage.
 """
@@ -34,11 +34,11 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import built  # noqa: E402
 
-ANSWER_SECONDS_MAX = 60  # ends a hang; no scenario waits for so long
+ANSWER_SECONDS_MAX = 60  # only ends a hang
 
 
 def need_built(script, languages):
-    """Ends the script unless what these languages' drivers run is built."""
+    """Ends the script unless the programs of these languages' drivers are built."""
     drivers = [driver_of("c")[0]] if "c" in languages else []
     library = os.environ.get("LAPWING_LIBRARY", BUILD / "liblapwing.so.1")
     built.need(script, BUILD / "lapwing", library, *drivers)
@@ -52,7 +52,7 @@ def driver_of(language):
 
 
 class Driver:
-    """A driver under way."""
+    """A running driver."""
 
     def __init__(self, language, directory, broken=False, command=None):
         environment = dict(os.environ)
@@ -67,7 +67,7 @@ class Driver:
         self.rest = b""
 
     def ask(self, line):
-        """The lines of the answer. Raises RuntimeError where the driver ends or hangs."""
+        """The lines of the answer. Raises RuntimeError if the driver ends or hangs."""
         try:
             self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()
@@ -117,7 +117,7 @@ class Driver:
 
 
 class Externals:
-    """What a scenario has others do: processes beside the driver, and damage."""
+    """Actions outside the driver: other processes, and damage."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -128,7 +128,7 @@ class Externals:
         getattr(self, "do_" + verb.replace("-", "_"))(rest)
 
     def do_step(self, rest):
-        """step NAME STEP…: in another process, a driver of C, of that name."""
+        """step NAME STEP…: runs a step in another process, the C driver of that name."""
         name, _, step = rest.partition(" ")
         if name not in self.helpers:
             self.helpers[name] = Driver("c", self.directory)
@@ -143,7 +143,7 @@ class Externals:
         self.helpers[name].process.send_signal(signal.SIGSTOP)
 
     def do_damage(self, rest):
-        """damage GLOB OFFSET: turns 8 bytes round in each file."""
+        """damage GLOB OFFSET: inverts 8 bytes in each file."""
         pattern, offset = rest.split()
         files = sorted(Path(self.directory).glob(pattern))
         if not files:
@@ -160,7 +160,7 @@ class Externals:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def do_lapwing(self, rest):
-        """lapwing ARGUMENTS…: the program, which has to end with 0."""
+        """lapwing ARGUMENTS…: runs the program, which must exit with 0."""
         done = subprocess.run([str(BUILD / "lapwing"), *rest.split()], cwd=self.directory,
                               capture_output=True, text=True, timeout=ANSWER_SECONDS_MAX)
         if done.returncode != 0:
@@ -172,7 +172,7 @@ class Externals:
 
 
 def line_of(step):
-    """A step as the driver reads it."""
+    """A step in the driver's input format."""
     words = []
     for key, value in step.items():
         if key == "do":
@@ -183,9 +183,9 @@ def line_of(step):
 
 
 def answers(scenario, language, broken):
-    """What the driver answers to all steps, and what else went wrong, or None."""
+    """The driver's answers to all steps, and a further error or None."""
     lines = []
-    # Short, for the sockets in it.
+    # Short, because of the sockets in it.
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
         driver = Driver(language, directory, broken)
         externals = Externals(directory)
@@ -228,7 +228,7 @@ def built_languages():
 
 
 def languages_of(parser, given, *others):
-    """Those that `--languages` names, or else those that are built. `others` may be named, too."""
+    """The languages of `--languages`, by default those that are built. `others` are allowed."""
     languages = given.split(",") if given else built_languages()
     known = (*LANGUAGES, *others)
     unknown = [language for language in languages if language not in known]
@@ -276,7 +276,7 @@ def main():
 
 
 def write_scenario(path, scenario):
-    """One step, and one line, a line."""
+    """Formats one step or answer per line."""
     steps = ",\n".join("    " + json.dumps(step) for step in scenario["steps"])
     expect = ",\n".join("    " + json.dumps(line) for line in scenario["expect"])
     path.write_text(f'{{\n  "about": {json.dumps(scenario["about"])},\n  "steps": [\n{steps}\n  ],\n'

@@ -1,4 +1,4 @@
-"""Checkpoints are what docs/reference/file-formats.md says: a reader made from it alone agrees with ours."""
+"""Tests checkpoints with an independent reader, written from docs/reference/file-formats.md."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ RECORDS = 60_000
 
 
 class CheckpointFormat(harness.BusTest):
-    """Of the folds that a market-by-order bus has."""
+    """Tests the folds of a market-by-order bus."""
 
     def checkpoint(self, fold):
         self.run_to_end("publish", "publish", "--source", f"synthetic:records={RECORDS}")

@@ -1,4 +1,4 @@
-"""Reads a checkpoint from what docs/reference/file-formats.md, "Checkpoints", says, and from nothing else."""
+"""An independent reader of checkpoints, written only from docs/reference/file-formats.md."""
 
 import pathlib
 import struct
@@ -20,7 +20,7 @@ TOP, LOSS, BOOK, ORDER = 64, 0, 1, 2
 
 
 class Damaged(Exception):
-    """What is wrong with the file."""
+    """The file is not valid."""
 
 
 def demand(condition, what):
@@ -34,7 +34,7 @@ def text(field):
 
 
 class Checkpoint:
-    """A checkpoint that was verified as a whole: its header's fields, and its entries."""
+    """A completely verified checkpoint: the fields of its header, and its entries."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -84,7 +84,7 @@ def order_of(entry):
 
 
 def order_key(order):
-    """The OrderKey by which it is sorted."""
+    """The OrderKey by which the entry is sorted."""
     kind = {b"N": LOSS, b"R": BOOK}.get(order["action"], ORDER)
     if kind == ORDER and order["flags"] & TOP:
         kind = 3

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Holds checkpoints against a reader that was made from docs/reference/file-formats.md alone; it takes XXH3 from
-# the package `xxhash`.
+# Compares checkpoints with a reader written only from docs/reference/file-formats.md. It takes XXH3
+# from the package `xxhash`.
 #
-# Exit: 0 all agree; 77 SKIPPED, see ../dbn_package/venv.sh; 1 anything else.
+# Exit: 0 all agree; 77 SKIPPED, see ../dbn_package/venv.sh; 1 any other error.
 set -eu
 cd "$(dirname "$0")"
 

@@ -3,10 +3,10 @@
 
     compare_dbn.py A B [C …]
 
-Raw or zstd, in one frame or several. With more than two, A is compared with what the others hold
-together: a series of files, each of which has A's metadata and its own beginning. Prints
-"N records equal", or the first difference. Exit: 0 equal, 1 different, 2 a file that cannot be read
-as DBN. venv.sh makes the environment it needs.
+Files may be raw or zstd, in one frame or several. With more than two, A is compared with the
+contents of the others together: a series of files, each of which has A's metadata and its own
+start. Prints "N records equal", or the first difference. Exit: 0 equal, 1 different, 2 a file that
+cannot be read as DBN. venv.sh creates the environment it needs.
 """
 
 import itertools
@@ -34,7 +34,7 @@ def open_decoded(path):
 
 
 def decode(path):
-    """Yields the metadata, then every record, as the package sees them and unconverted."""
+    """Yields the metadata, then every record, as the package reads them, unconverted."""
     decoder = databento_dbn.DBNDecoder(
         upgrade_policy=databento_dbn.VersionUpgradePolicy.AS_IS,
         compression=databento_dbn.Compression.NONE,
@@ -51,7 +51,7 @@ def decode(path):
 
 
 def decode_series(paths):
-    """Yields the metadata that all files have, with A's times, then every record of each."""
+    """Yields the common metadata with A's times, then every record of each file."""
     for number, path in enumerate(paths):
         records = decode(path)
         metadata = next(records)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds our DBN reader, writer and schemas against the package databento-dbn. run.sh makes its environment.
+"""Compares our DBN reader, writer and schemas with the package databento-dbn. Run it with run.sh.
 
-LAPWING_BUILD_DIR holds the programs describe_dbn, feed_to_dbn and known_schemas; LAPWING_TEST_DATA
-the real files.
+LAPWING_BUILD_DIR contains the programs describe_dbn, feed_to_dbn and known_schemas.
+LAPWING_TEST_DATA contains the real files.
 """
 
 import json
@@ -28,7 +28,7 @@ PROGRAMS = BUILD / "tests" / "conformance" / "dbn_package"
 DATA = os.environ.get("LAPWING_TEST_DATA")
 UNDEFINED_NS = 2**64 - 1
 
-# What a bus carries, and how many records of it each real file holds.
+# The schema on the bus, and the number of its records in each real file.
 FILES = {
     "esh4-glbx-mdp3-20231225.mbo.dbn.zst": 68_792,
     "esh4-glbx-mdp3-20231224.mbo.dbn.zst": 8_725,
@@ -41,7 +41,7 @@ needs_data = unittest.skipUnless(DATA, "LAPWING_TEST_DATA is not set: no real fi
 
 
 def run(program, *arguments):
-    """Standard output of one of our programs, which must succeed."""
+    """The standard output of one of our programs, which must succeed."""
     command = [PROGRAMS / program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -54,7 +54,7 @@ def date_number(date):
 
 
 def described(path):
-    """What the package makes of a file, in the form of describe_dbn."""
+    """The package's description of a file, in the format of describe_dbn."""
     records = compare_dbn.decode(path)
     metadata = next(records)
     counts = Counter(f"{bytes(record)[1]}/{len(bytes(record))}" for record in records)
@@ -169,7 +169,7 @@ class Reading(InTemporaryDirectory):
 
 
 class Schemas(unittest.TestCase):
-    """The descriptions of DBN's records are those of the package."""
+    """Our descriptions of DBN records match the package."""
 
     @classmethod
     def setUpClass(cls):
@@ -209,7 +209,7 @@ class Schemas(unittest.TestCase):
 
     @staticmethod
     def layout_of(schema):
-        """Each field but spare bytes: name, offset and the type as numpy calls it."""
+        """Each field except spare bytes: name, offset and numpy type."""
         numbers = {"int": "i", "uint": "u", "float": "f"}
         layout = []
         for field in schema["fields"]:
@@ -231,7 +231,7 @@ class Schemas(unittest.TestCase):
 
 
 class Comparing(InTemporaryDirectory):
-    """compare_dbn.py itself must be able to fail."""
+    """Tests that compare_dbn.py can fail."""
 
     def setUp(self):
         super().setUp()
@@ -259,7 +259,7 @@ class Comparing(InTemporaryDirectory):
     def test_a_changed_byte_of_any_field_is_found(self):
         original = self.original.read_bytes()
         first = len(original) - 1000 * 56 + 499 * 56
-        for field in (4, 8, 16, 24, 32, 40, 48, 52):  # not length and type: other records
+        for field in (4, 8, 16, 24, 32, 40, 48, 52):  # all except length and type
             changed = bytearray(original)
             changed[first + field] ^= 1
             done = self.compare(bytes(changed))

@@ -1,5 +1,5 @@
-// describe_dbn FILE: prints, as JSON, what our reader makes of a DBN file: its metadata and how
-// many records of each length and type follow. A test program: prints the first error and exits 1.
+// describe_dbn FILE: prints, as JSON, how our reader reads a DBN file: the metadata, and the number
+// of records of each length and type. A test program: prints the first error and exits with 1.
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -1,6 +1,6 @@
-// feed_to_dbn SOURCE OUT [RECORDS]: writes a feed's records into a DBN file, as a recording of its
-// bus would. With RECORDS, the file is finished and continued every so many records, so that a .zst
-// file gets several frames. A test program: prints the first error and exits 1.
+// feed_to_dbn SOURCE OUT [RECORDS]: writes a feed's records into a DBN file, like a recording of
+// its bus. With RECORDS, the file is finished and continued after this many records, so that a .zst
+// file gets several frames. A test program: prints the first error and exits with 1.
 #include <cstdio>
 #include <cstdlib>
 #include <span>

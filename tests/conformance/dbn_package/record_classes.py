@@ -1,4 +1,4 @@
-"""The class that databento-dbn has for the records of each schema, by the versions of DBN."""
+"""The databento-dbn class for the records of each schema, by version of DBN."""
 
 import databento_dbn as dbn
 
@@ -34,7 +34,7 @@ RECORD_CLASSES = {
 
 
 def record_class(schema, version):
-    """KeyError: the schema is not listed here."""
+    """Raises KeyError if the schema is not listed here."""
     return next(made for versions, made in RECORD_CLASSES[schema].items() if version in versions)
 
 
@@ -47,7 +47,7 @@ def every_record_class():
 
 
 def layout(made):
-    """Each field of a class of records, spare bytes too: (name, offset, type as numpy calls it)."""
+    """Each field of a record class, including spare bytes: (name, offset, numpy type)."""
     offset = 0
     for name, dtype in made._dtypes:
         yield name, offset, dtype

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Holds what we read and write as DBN against the package `databento-dbn`.
+# Compares our reading and writing of DBN with the package `databento-dbn`.
 #
-# Exit: 0 all agree; 77 SKIPPED, see venv.sh; 1 anything else.
+# Exit: 0 all agree; 77 SKIPPED, see venv.sh; 1 any other error.
 set -eu
-case ${LAPWING_BUILD_DIR:-/} in # as the caller means it, and not from this folder
+case ${LAPWING_BUILD_DIR:-/} in # relative to the caller's folder, not to this one
   /*) ;;
   *) export LAPWING_BUILD_DIR="$PWD/$LAPWING_BUILD_DIR" ;;
 esac

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a Python environment with the package `databento-dbn` (tools/venv.sh) and prints the path of its
-# interpreter. To compare DBN files:
+# Creates a Python environment with the package `databento-dbn` (tools/venv.sh) and prints the path
+# of its interpreter. To compare DBN files:
 #
 #   python=$(tests/conformance/dbn_package/venv.sh) || exit $?
 #   "$python" tests/conformance/dbn_package/compare_dbn.py A B

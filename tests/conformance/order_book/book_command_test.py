@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds `lapwing book` against the book of order_book_oracle. run.sh makes the environment.
+"""Compares `lapwing book` with the book of order_book_oracle. Run it with run.sh.
 
-LAPWING_BIN is the program; LAPWING_TEST_DATA the folder of real files, in place of a made one.
+LAPWING_BIN is the program. LAPWING_TEST_DATA is the folder of real files, if there are any.
 """
 
 import json
@@ -25,7 +25,7 @@ FLOW = f"synthetic:records={FLOW_RECORDS},instruments=3"
 
 
 def two_publishers(count):
-    """Records of one instrument: publisher 1 says best prices alone, publisher 2 orders."""
+    """Records of one instrument: publisher 1 sends only best prices, publisher 2 sends orders."""
     resting = {}
     for number in range(count):
         last = random.choice((0, mbo.LAST))
@@ -57,10 +57,10 @@ def expected_side(book, side):
 
 
 class BooksAreTheOracles(harness.BusTest):
-    """Each level and order count, at many records, equals a book that shares nothing with ours."""
+    """Each level and order count, at many records, equals an independent book."""
 
     def books_at(self, sequences, *options):
-        """What `lapwing book` prints: {(sequence, publisher, instrument): book}."""
+        """The output of `lapwing book`: {(sequence, publisher, instrument): book}."""
         at = ",".join(map(str, sequences))
         process = self.run_to_end("book", "book", "--from", "start", "--at", at, "--json",
                                   "--depth", 0, *options)
@@ -68,7 +68,7 @@ class BooksAreTheOracles(harness.BusTest):
         return {(b["seq"], b["publisher_id"], b["instrument_id"]): b for b in books}
 
     def compare(self, path, sequences):
-        """The number of levels that were compared."""
+        """The number of compared levels."""
         printed = self.books_at(sequences)
         market = oracle.Market()
         compared = levels = 0

@@ -1,13 +1,13 @@
-// fold_dbn FILE SEQUENCE...: folds a DBN file of market by order with the fold `orders`, as the bus
-// would that begins with it, and prints the state after each of the sequences (ascending), in the
-// order of the keys:
+// fold_dbn FILE SEQUENCE...: folds a DBN file of market by order with the fold `orders`, like a bus
+// that begins with the file, and prints the state after each of the sequences (ascending), in key
+// order:
 //
 //   at SEQUENCE
 //   book PUBLISHER INSTRUMENT good|stale MISFITS
 //   order PUBLISHER INSTRUMENT ID SIDE PRICE SIZE PLACE
 //   top PUBLISHER INSTRUMENT SIDE PRICE SIZE PLACE
 //
-// A test program: prints the first error and exits 1.
+// A test program: prints the first error and exits with 1.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>

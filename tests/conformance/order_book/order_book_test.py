@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the fold `orders` against the book of order_book_oracle. run.sh makes the environment.
+"""Compares the fold `orders` with the book of order_book_oracle. Run it with run.sh.
 
-LAPWING_BUILD_DIR holds the programs fold_dbn and feed_to_dbn; LAPWING_TEST_DATA the real files.
-LAPWING_FOLD_FLOWS: how many synthetic flows, 3 unless it is set.
+LAPWING_BUILD_DIR contains the programs fold_dbn and feed_to_dbn. LAPWING_TEST_DATA contains the
+real files. LAPWING_FOLD_FLOWS: number of synthetic flows, by default 3.
 """
 
 import collections
@@ -35,7 +35,7 @@ Folded = collections.namedtuple("Folded", "books orders tops")
 
 
 def run(program, *arguments):
-    """Standard output of one of our programs, which must succeed."""
+    """The standard output of one of our programs, which must succeed."""
     command = [BUILD / "tests" / "conformance" / program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -44,7 +44,7 @@ def run(program, *arguments):
 
 
 def folded(path, sequences):
-    """What fold_dbn says: {sequence: Folded}, each field by (publisher, instrument)."""
+    """The output of fold_dbn: {sequence: Folded}, each field by (publisher, instrument)."""
     states = {}
     for line in run("order_book/fold_dbn", path, *sequences).splitlines():
         word, *fields = line.split()
@@ -64,14 +64,14 @@ def folded(path, sequences):
 
 
 def in_queue(orders, side):
-    """Orders of a side, best price first and by place: the queue as the fold means it."""
+    """The orders of a side by price, best first, then by queue rank."""
     sign = -1 if side == "B" else 1
     return sorted((order for order in orders if order.side == side),
                   key=lambda order: (sign * order.price, order.place))
 
 
 def levels(queue):
-    """(price, size, order count) of orders that stand best first."""
+    """(price, size, order count) of orders that are sorted with the best first."""
     found = {}
     for order in queue:
         size, count = found.get(order.price, (0, 0))
@@ -100,14 +100,14 @@ class Comparison(unittest.TestCase):
                     self.assert_same_list(levels(queue), book.levels(side), (where, key, side))
 
     def assert_same_list(self, ours, theirs, where):
-        """As assertEqual, which takes minutes to show how long lists differ."""
+        """Like assertEqual, but without its slow comparison of long lists."""
         if ours == theirs:
             return
         for index, pair in enumerate(itertools.zip_longest(ours, theirs)):
             self.assertEqual(*pair, (where, index))
 
     def compare(self, path, record_count, looks):
-        """Compares at `looks` sequences, the last one among them; returns market and actions."""
+        """Compares at `looks` sequences, including the last one. Returns market and actions."""
         chosen = random.sample(range(1, record_count), looks - 1)
         states = folded(path, sorted(chosen) + [record_count])
         market, actions, last = oracle.Market(), collections.Counter(), 0
@@ -122,7 +122,7 @@ class Comparison(unittest.TestCase):
 
 
 class SyntheticFlow(Comparison):
-    """Every action, partial cancels among them."""
+    """Every action, including partial cancels."""
 
     def test_orders_queues_and_levels_are_those_of_the_oracle_at_any_sequence(self):
         for number in range(FLOWS):
@@ -143,7 +143,7 @@ class SyntheticFlow(Comparison):
 
 @needs_data
 class RealFlow(Comparison):
-    """The ES file, whose book begins with a snapshot of the day before."""
+    """The ES file, whose book begins with a snapshot of the previous day."""
 
     def test_orders_queues_and_levels_are_those_of_the_oracle_at_200_sequences(self):
         market, actions = self.compare(f"{DATA}/{ES}", ES_RECORDS, 200)
@@ -153,9 +153,8 @@ class RealFlow(Comparison):
               f"{len(book.orders())} orders rest at the end")
 
     def test_the_snapshot_at_its_start_is_the_book_at_the_end_of_the_day_before(self):
-        """Order by order, place by place and level by level. The only difference between the
-        records: the time of the snapshot, and that one file marks its last record and the other
-        does not."""
+        """Compares order by order, rank by rank and level by level. The records differ only in the
+        time of the snapshot, and in the mark of the last record, which only one file has."""
         day_before = folded(f"{DATA}/{ES_SNAPSHOT}", [ES_SNAPSHOT_RECORDS])[ES_SNAPSHOT_RECORDS]
         snapshot = folded(f"{DATA}/{ES}", [ES_SNAPSHOT_RECORDS])[ES_SNAPSHOT_RECORDS]
         self.assertEqual(len(snapshot.orders[ES_INSTRUMENT]), ES_SNAPSHOT_RECORDS)

@@ -6,7 +6,7 @@
 namespace lapwing::conformance {
 namespace {
 
-// The calls of a scenario: a client's by their numbers, a server's by their names.
+// The calls of a scenario: a client's by number, a server's by name.
 class Calls {
  public:
   std::uint64_t add(std::uint64_t call) {
@@ -14,7 +14,7 @@ class Calls {
     started_.push_back(call);
     return started_.size();
   }
-  // 0 for a number that is none.
+  // Returns 0 for an unknown number.
   std::uint64_t started(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     return number == 0 || number > started_.size() ? 0 : started_[number - 1];

@@ -1,7 +1,7 @@
-// The driver of the C interface: what its steps have in common.
+// Shared by the steps of the C interface's driver.
 //
-// Thread safety: a step runs in one thread; the tables of handles are filled and emptied under a
-// mutex, since steps that were begun run beside others.
+// Thread safety: a step runs in one thread. A mutex protects the tables of handles, because steps
+// that were begun run concurrently.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace lapwing::conformance {
 using Lines = std::vector<std::string>;
 using Operations = std::map<std::string, std::function<Lines(const Step&)>>;
 
-// Handles by the names of a scenario. A name that was destroyed, or never made, is a NULL handle.
+// Handles by the names of a scenario. A destroyed or unknown name is a NULL handle.
 template <typename Handle>
 class Handles {
  public:
@@ -47,13 +47,13 @@ class Handles {
   std::map<std::string, Handle*> handles_;
 };
 
-// A result, and where it is ok what stands behind it.
+// A result, followed by `more` if it is ok.
 inline Lines line(lapwing_result result, const std::string& more = "") {
   const std::string name = name_of_result(result);
   return {result == LAPWING_OK && !more.empty() ? name + " " + more : name};
 }
 
-// A destroy of a handle that there is, or misuse.
+// Destroys an existing handle, or tests misuse.
 template <typename Handle>
 Lines destroy(Handles<Handle>& handles, const Step& step, void (*destroy_handle)(Handle**)) {
   Handle* handle = handles.take(step.text("on"));
@@ -75,7 +75,7 @@ Handles<const lapwing_position>& positions();
 Handles<lapwing_listener>& listeners();
 Handles<lapwing_channel>& channels();
 
-// One batch in memory of its own.
+// A batch with its own memory.
 struct ReadBatch {
   ReadBatch(std::size_t rows_max, std::size_t bytes);
   lapwing_batch batch;

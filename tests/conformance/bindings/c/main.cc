@@ -1,4 +1,4 @@
-// The driver of the C interface: tests/conformance/bindings/README.md.
+// The driver of the C interface. See tests/conformance/bindings/README.md.
 #include <future>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// What a program must not do, as a program in C does it: README.md, Misuse.
+// Misuse by a program in C. See README.md, Misuse.
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -37,7 +37,7 @@ lapwing_subscriber* subscriber_of(const std::string& directory, std::uint32_t st
   return opened;
 }
 
-// One batch into memory for 16 rows; its last event, or its rows, are in *batch.
+// Reads one batch into memory for 16 rows. Its last event, or its rows, are in *batch.
 lapwing_result read_once(lapwing_subscriber* subscriber, std::int64_t timeout_ns) {
   ReadBatch into(16, 16 * kRecordBytes);
   return lapwing_subscriber_read(subscriber, &into.batch, timeout_ns, nullptr);
@@ -48,21 +48,21 @@ void read_all_there_is(lapwing_subscriber* subscriber) {
   }
 }
 
-// Begins again where another thread's call was the first of two.
+// Retries if the other thread's call was the first of two.
 lapwing_result wait_for_one(lapwing_subscriber* subscriber) {
   lapwing_result result = LAPWING_ERROR_MISUSE;
   while (result == LAPWING_ERROR_MISUSE) result = read_once(subscriber, LAPWING_FOREVER);
   return result;
 }
 
-// What is answered once another thread waits.
+// The result of a read while another thread waits.
 lapwing_result read_beside_a_wait(lapwing_subscriber* subscriber) {
   lapwing_result result = LAPWING_ERROR_WOULD_BLOCK;
   while (result == LAPWING_ERROR_WOULD_BLOCK) result = read_once(subscriber, 0);
   return result;
 }
 
-// A subscriber that has nothing to read.
+// A subscriber without records to read.
 lapwing_subscriber* idle_subscriber(const std::string& directory) {
   lapwing_subscriber* const subscriber = subscriber_of(directory, LAPWING_START_LIVE);
   read_all_there_is(subscriber);

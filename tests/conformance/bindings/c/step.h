@@ -1,4 +1,4 @@
-// A step of a scenario, and what drivers print: tests/conformance/bindings/README.md.
+// A step of a scenario, and the output of drivers. See tests/conformance/bindings/README.md.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -17,19 +17,19 @@ namespace lapwing::conformance {
 
 class Step {
  public:
-  // A line: an operation, and key=value pairs.
+  // Parses a line: an operation, and key=value pairs.
   static Step parse(const std::string& line);
 
   const std::string& operation() const { return operation_; }
-  // "" where the key is missing.
+  // Returns "" if the key is missing.
   const std::string& text(const std::string& key) const;
-  // nullptr where the key is missing, as the C interface has it.
+  // Returns nullptr if the key is missing, as the C interface expects.
   const char* text_or_null(const std::string& key) const;
   bool has(const std::string& key) const { return values_.count(key) != 0; }
   std::uint64_t number(const std::string& key, std::uint64_t missing = 0) const;
-  std::int64_t ns(const std::string& key) const;  // of a number of ms
+  std::int64_t ns(const std::string& key) const;  // converts from ms
   std::int64_t timeout_ns() const;
-  // Leave what the step does not say.
+  // Keep the old value if the key is missing.
   template <typename Number>
   void set(const std::string& key, Number& option) const {
     if (has(key)) option = static_cast<Number>(number(key));
@@ -38,7 +38,7 @@ class Step {
     if (has(key)) option = ns(key);
   }
   std::vector<std::string> list(const std::string& key) const;
-  // The place of a key's value in a list of names; `missing` where there is no such key.
+  // The index of a key's value in a list of names; `missing` if there is no such key.
   std::uint32_t choice(const std::string& key, std::initializer_list<const char*> names,
                        std::uint32_t first, std::uint32_t missing) const;
 
@@ -47,7 +47,7 @@ class Step {
   std::map<std::string, std::string> values_;
 };
 
-// The digest of bytes, continued.
+// A digest that is updated with bytes.
 class Digest {
  public:
   void add(std::span<const std::byte> bytes);
@@ -61,7 +61,7 @@ class Digest {
 std::vector<std::byte> record_of(std::uint64_t n, std::size_t bytes);
 std::string digest_of(std::span<const std::byte> bytes);
 
-// As the driver prints a result: its name, or that of another one where it is to be seen to fail.
+// The name of a result as printed by the driver. A wrong name if the test must fail.
 std::string name_of_result(lapwing_result result);
 
 }  // namespace lapwing::conformance
