@@ -108,56 +108,57 @@ def row(title):
 
 def overview():
     yield row("Overview")
-    yield number("Buses up", "Buses whose publisher runs and renews its heartbeat.",
+    yield number("Buses up", "Buses whose publisher is running and renews its heartbeat.",
                  f"sum(lapwing_bus_up{BUS})")
-    yield number("Buses down", "Buses whose publisher was killed, is stopped or silent. A bus that was "
-                 "closed cleanly is not counted.",
+    yield number("Buses down", "Buses whose publisher was killed, is stopped or does not renew its heartbeat. "
+                 "Buses that were closed cleanly are not counted.",
                  f"count(lapwing_bus_up{BUS} == 0) or vector(0)", bad_from=1)
-    yield number("Journals failed", "Journals that failed or were given up: the bus goes on live, and "
-                 "what a reader is lapped by is lost.",
+    yield number("Journals failed", "Journals that failed or were stopped. Their buses continue without a journal, "
+                 "and subscribers lose lapped records.",
                  f"count(lapwing_journal_state{FAILED} == 1) or vector(0)", bad_from=1)
-    yield number("Records lost", "By all subscribers, those that are gone included, in the time shown.",
+    yield number("Records lost", "Records lost by all subscribers in the selected time range, including subscribers "
+                 "that have detached.",
                  f"sum(increase(lapwing_bus_lost_records_total{BUS}{WHOLE}))", bad_from=0.5)
-    yield number("Time stalled", "How long publishing waited for the journal, in the time shown.",
+    yield number("Time stalled", "How long publishing waited for the journal in the selected time range.",
                  f"sum(increase(lapwing_publisher_stall_seconds_sum{BUS}{WHOLE}))", units.Seconds,
                  bad_from=0.1)
-    yield number("Subscribers", "Subscribers that are attached.",
+    yield number("Subscribers", "Attached subscribers.",
                  f'sum(lapwing_subscriber_up{BUS})')
-    yield lines("Records", "Records published a second.",
+    yield lines("Records", "Published records per second.",
                 [(f"rate(lapwing_bus_records_total{BUS}{RATE})", "{{bus}}")], RECORDS_A_SECOND)
-    yield lines("Stalls", "The share of time in which publishing waited for the journal, which was a whole "
-                "ring behind.",
+    yield lines("Stalls", "Share of time in which publishing waited because the journal was a whole ring behind.",
                 [(f"rate(lapwing_publisher_stall_seconds_sum{BUS}{RATE})", "{{bus}}")],
                 units.PercentUnit)
-    yield lines("Lost", "Records that subscribers lost, of the bus as a whole.",
+    yield lines("Lost records", "Records lost by all subscribers of a bus.",
                 [(f"increase(lapwing_bus_lost_records_total{BUS}{RATE})", "{{bus}}")])
-    yield states("Publishers", "Whether the publisher runs. No bar: the bus is closed.",
+    yield states("Publishers", "Whether the publisher is running. No bar: the bus is closed.",
                  f"lapwing_bus_up{BUS}", "{{bus}}", {"0": ("down", "red"), "1": ("up", "green")}, 12)
-    yield lines("Starts", "Sessions begun: starts of a publisher. Many in a short time are crashes.",
+    yield lines("Starts", "Starts of a publisher. Each start begins a session. Many starts in a short time "
+                "indicate crashes.",
                 [(f"increase(lapwing_bus_starts_total{BUS}{RATE})", "{{bus}}")], width=12)
 
 
 def journal():
     yield row("Journal")
-    yield lines("Behind head, of the ring", "How far the journal's files are behind head, as a share of the "
-                "ring. At 100 % publishing waits. LapwingJournalLagging fires above the line.",
+    yield lines("Journal lag", "How far the journal files are behind head, as a share of the ring. At 100 %, "
+                "publishing waits. LapwingJournalLagging fires above the line.",
                 [(f"lapwing_journal_lag_records{BUS} / lapwing_bus_capacity_records{BUS}", "{{bus}}")],
                 units.PercentUnit, limit=LAG_OF_RING)
-    yield lines("Not durable", "Records that a power cut would lose now.",
+    yield lines("Records not durable", "Records that a power cut would lose now.",
                 [(f"lapwing_journal_undurable_records{BUS}", "{{bus}}")])
-    yield lines("Sync time", "How long a sync takes.", [
+    yield lines("Sync time", "Duration of a sync.", [
         (f"histogram_quantile(0.99, sum by (bus, le) "
          f"(rate(lapwing_journal_sync_seconds_bucket{BUS}{RATE})))", "{{bus}} p99"),
         (f"histogram_quantile(0.5, sum by (bus, le) "
          f"(rate(lapwing_journal_sync_seconds_bucket{BUS}{RATE})))", "{{bus}} p50")], units.Seconds)
-    yield lines("Written", "Bytes a second that are written to segments.",
+    yield lines("Written", "Bytes written to segments per second.",
                 [(f"rate(lapwing_journal_written_bytes_total{BUS}{RATE})", "{{bus}}")],
                 units.BytesPerSecondSI)
-    yield lines("Disk space", "What is free for the journal, and what it takes.", [
+    yield lines("Disk space", "Free space on the journal's disk, and the size of the journal.", [
         (f"lapwing_journal_free_bytes{BUS}", "{{bus}} free"),
         (f"lapwing_journal_size_bytes{BUS}", "{{bus}} journal")], units.BytesIEC)
-    yield lines("Refused and dropped", "Clients that the publisher refused or disconnected, a second, by "
-                "reason.", [
+    yield lines("Refused and dropped clients", "Clients that the publisher refused or disconnected per "
+                "second, by reason.", [
                     (f"rate(lapwing_clients_refused_total{BUS}{RATE})", "{{bus}} refused, {{reason}}"),
                     (f"rate(lapwing_clients_dropped_total{BUS}{RATE})", "{{bus}} dropped, {{reason}}")],
                 TIMES_A_SECOND)
@@ -170,60 +171,60 @@ def subscribers():
     furthest.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"])).min(0)
     furthest.thresholds(steps((1, "yellow"), (DELAY_SECONDS, "red")))
     furthest.display_mode(common_models.BarGaugeDisplayMode.BASIC)
-    yield completed(furthest, "Furthest behind", "The ten subscribers that are furthest behind now, in time.",
+    yield completed(furthest, "Furthest behind", "The ten subscribers with the longest delay now.",
                     [query(f"topk(10, lapwing_subscriber_delay_seconds{SUBSCRIBER})", name, True)],
                     units.Seconds, 8, 8)
-    yield lines("Delay", "Age of the next record that a subscriber must read. "
+    yield lines("Delay", "Age of the next record that a subscriber will read. "
                 "LapwingSubscriberLagging fires above the line.",
                 [(f"lapwing_subscriber_delay_seconds{SUBSCRIBER}", name)], units.Seconds,
                 limit=DELAY_SECONDS)
-    yield lines("Lag", "Records by which a subscriber is behind head.",
+    yield lines("Lag", "Number of records by which a subscriber is behind head.",
                 [(f"lapwing_subscriber_lag_records{SUBSCRIBER}", name)])
     of_latency = f"rate(lapwing_subscriber_latency_seconds_bucket{SUBSCRIBER}{RATE})"
-    yield lines("Latency, p99", "Age of records where they are delivered. Only subscribers that measure it "
-                "(--measure) have a line.",
+    yield lines("Latency, p99", "Age of records when they are delivered. Only subscribers that run with "
+                "--measure have a line.",
                 [(f"histogram_quantile(0.99, sum by (bus, subscriber, le) ({of_latency}))", name)],
                 units.Seconds)
     heat = heatmap.Panel().calculate(False)
     heat.scale_distribution(
         common.ScaleDistributionConfig().type(common_models.ScaleDistribution.LINEAR))
     heat.y_axis(heatmap.YAxisConfig().unit(units.Seconds))
-    yield completed(heat, "Latency", "How many records a second were that old when they were delivered.",
+    yield completed(heat, "Latency", "Delivered records per second, by their age at delivery.",
                     [query(f"sum by (le) ({of_latency})", "{{le}}", as_heatmap=True)],
                     units.Seconds, 8, 8)
-    yield states("Attached", "Whether a subscriber is attached. Red: it is expected, and is not. No bar: it "
-                 "has detached.", f"lapwing_subscriber_up{SUBSCRIBER}", name,
+    yield states("Attached", "Whether a subscriber is attached. Red: it is expected but not attached. No bar: "
+                 "it has detached.", f"lapwing_subscriber_up{SUBSCRIBER}", name,
                  {"0": ("missing", "red"), "1": ("attached", "green")})
-    yield lines("Gaps", "Sequences that a subscriber did not get live: in gaps, filled from the journal, or "
-                "lost.", [
+    yield lines("Gaps", "Gaps of a subscriber, records that it read from the journal after a gap, and records "
+                "that it lost.", [
                     (f"increase(lapwing_subscriber_gaps_total{SUBSCRIBER}{RATE})", f"{name} gaps"),
                     (f"increase(lapwing_subscriber_filled_records_total{SUBSCRIBER}{RATE})",
                      f"{name} filled"),
                     (f"increase(lapwing_subscriber_lost_records_total{SUBSCRIBER}{RATE})",
                      f"{name} lost")])
-    yield lines("Delivered", "Records that a subscriber takes a second.",
+    yield lines("Delivered", "Records delivered to a subscriber per second.",
                 [(f"rate(lapwing_subscriber_records_total{SUBSCRIBER}{RATE})", name)],
                 RECORDS_A_SECOND)
-    yield lines("Last report", "Time since a subscriber reported. One that runs reports every 5 s at least; "
-                "LapwingSubscriberStopped fires above the line.",
+    yield lines("Last report", "Time since a subscriber last reported. A running subscriber reports at least every "
+                "5 s. LapwingSubscriberStopped fires above the line.",
                 [(f"lapwing_subscriber_report_age_seconds{SUBSCRIBER}", name)], units.Seconds, limit=30)
 
 
 def channels():
     name = "{{channel}} {{sender}}"
     yield row("Channels")
-    yield lines("Messages", "Messages sent a second, of each direction.",
+    yield lines("Messages", "Messages sent per second in each direction.",
                 [(f"rate(lapwing_channel_messages_total{RATE})", name)], MESSAGES_A_SECOND)
-    yield lines("Bytes", "Bytes of frames sent a second.",
+    yield lines("Bytes", "Bytes of frames sent per second.",
                 [(f"rate(lapwing_channel_frame_bytes_total{RATE})", name)], units.BytesPerSecondSI)
-    yield lines("In flight", "Messages sent and not received.",
+    yield lines("In flight", "Messages that were sent but not yet received.",
                 [("lapwing_channel_in_flight_messages", name)])
-    yield lines("Waits for room", "How often a second the sender found the channel full: the receiver is the "
-                "slower side.", [(f"rate(lapwing_channel_full_waits_total{RATE})", name)], TIMES_A_SECOND)
-    yield lines("Waits for a message", "How often a second the receiver found the channel empty: the sender "
-                "is the slower side.", [(f"rate(lapwing_channel_empty_waits_total{RATE})", name)],
+    yield lines("Waits for space", "How often per second the sender found the channel full. If this is high, "
+                "the receiver is the slower side.", [(f"rate(lapwing_channel_full_waits_total{RATE})", name)], TIMES_A_SECOND)
+    yield lines("Waits for a message", "How often per second the receiver found the channel empty. If this "
+                "is high, the sender is the slower side.", [(f"rate(lapwing_channel_empty_waits_total{RATE})", name)],
                 TIMES_A_SECOND)
-    yield states("Stopped", "Whether one of the two processes is stopped by a signal or a debugger.",
+    yield states("Stopped", "Whether a signal or a debugger has stopped one of the two processes.",
                  "lapwing_channel_stopped", name, {"0": ("runs", "green"), "1": ("stopped", "red")})
 
 
@@ -231,46 +232,46 @@ def checkpoints():
     name = "{{bus}} {{fold}}"
     yield row("Checkpoints")
     yield lines("Age", "Time since the newest checkpoint was written. LapwingCheckpointOld fires above the "
-                "line, if records have come since.",
+                "line if records were published since.",
                 [(f"time() - lapwing_checkpoint_timestamp_seconds{BUS}", name)], units.Seconds,
                 limit=CHECKPOINT_SECONDS)
-    yield lines("Behind head", "Records that a join from the newest checkpoint has to read.",
+    yield lines("Behind head", "Records that a subscriber must read if it starts from the newest checkpoint.",
                 [(f"lapwing_checkpoint_lag_records{BUS}", name)])
-    yield lines("Size", "Size of the newest checkpoint's file.",
+    yield lines("Size", "File size of the newest checkpoint.",
                 [(f"lapwing_checkpoint_size_bytes{BUS}", name)], units.BytesIEC)
 
 
 def monitor():
-    yield row("The monitor itself")
+    yield row("Monitor")
     yield lines("Sample time, p99", "How long `lapwing serve` takes to sample all buses.",
                 [(f"histogram_quantile(0.99, sum by (instance, le) "
                   f"(rate(lapwing_monitor_sample_seconds_bucket{RATE})))", "{{instance}}")],
                 units.Seconds)
-    yield lines("Errors", "What it could not read or did not believe, a second.",
+    yield lines("Errors", "Buses that could not be read, and announcements that were rejected, per second.",
                 [(f"rate(lapwing_monitor_errors_total{RATE})", "{{instance}} {{reason}}")],
                 TIMES_A_SECOND)
-    yield lines("Requests", "Requests answered a second, by route and status.",
+    yield lines("Requests", "Requests answered per second, by route and status code.",
                 [(f"sum by (route, code) (rate(lapwing_http_requests_total{RATE}))",
                   "{{route}} {{code}}")], TIMES_A_SECOND)
-    yield lines("Answer time, p99", "How long an answer takes.",
+    yield lines("Response time, p99", "How long `lapwing serve` takes to answer a request.",
                 [(f"histogram_quantile(0.99, sum by (route, le) "
                   f"(rate(lapwing_http_request_duration_seconds_bucket{RATE})))", "{{route}}")],
                 units.Seconds)
-    yield lines("Connections", "Open connections, and clients of the stream.", [
+    yield lines("Connections", "Open connections, and clients of /api/v1/stream.", [
         ("lapwing_http_connections", "{{instance}} connections"),
         ("lapwing_http_stream_clients", "{{instance}} stream")])
-    yield lines("Rejected", "Connections and requests rejected a second, by reason.",
+    yield lines("Rejected", "Connections and requests rejected per second, by reason.",
                 [(f"rate(lapwing_http_rejected_total{RATE})", "{{instance}} {{reason}}")],
                 TIMES_A_SECOND)
-    yield lines("Stream", "Messages a second to clients of the stream, and those that a newer one replaced "
-                "before they were sent.", [
+    yield lines("Stream", "Messages sent to clients of /api/v1/stream per second, and messages that a newer "
+                "one replaced before they were sent.", [
                     (f"rate(lapwing_http_stream_messages_total{RATE})", "{{instance}} sent"),
                     (f"rate(lapwing_http_stream_conflated_messages_total{RATE})",
                      "{{instance}} replaced")], MESSAGES_A_SECOND)
-    yield lines("Process", "Processors that the monitor uses.",
+    yield lines("Process", "Processor time of the monitor as a share of one core.",
                 [('rate(process_cpu_seconds_total{job="lapwing"}' + RATE + ")", "{{instance}}")],
                 units.PercentUnit)
-    yield lines("Memory", "Its resident memory.",
+    yield lines("Memory", "Resident memory of the monitor.",
                 [('process_resident_memory_bytes{job="lapwing"}', "{{instance}}")], units.BytesIEC)
 
 
@@ -286,11 +287,11 @@ def variables():
         yield variable.sort(models.VariableSort.ALPHABETICAL_ASC)
 
 
-def board():
+def build():
     """The dashboard as a model of the SDK."""
     made = dashboard.Dashboard("Lapwing").uid("lapwing").tags(["lapwing"]).timezone("browser")
-    made.description("Buses of Lapwing, their journals and subscribers, channels, and the monitor that "
-                     "`lapwing serve` is.")
+    made.description("Lapwing buses with their journals and subscribers, channels, and the monitor "
+                     "(`lapwing serve`).")
     made.refresh("10s").time("now-1h", "now").tooltip(models.DashboardCursorSync.CROSSHAIR).editable()
     for variable in variables():
         made.with_variable(variable)
@@ -318,4 +319,4 @@ def text_of(model):
 
 
 if __name__ == "__main__":
-    PATH.write_text(text_of(board()), encoding="utf-8")
+    PATH.write_text(text_of(build()), encoding="utf-8")

@@ -56,7 +56,7 @@ def faults(expression, metrics):
     for series, labels in selectors(expression):
         metric = metric_of(series, metrics)
         if metric is None:
-            yield f"{series} is no series of a metric of the list"
+            yield f"{series} is not a series of a listed metric"
             continue
         known = {*metric.labels, *OF_PROMETHEUS} | ({"le"} if series.endswith("_bucket") else set())
         yield from (f"{series} has no label {label}" for label in labels if label not in known)

@@ -27,7 +27,7 @@ class Page(unittest.TestCase):
         text = PAGE.read_text(encoding="utf-8").split("\nThe reasons of ")[0]
         self.assertEqual(listed(text), known)
 
-    def test_a_wrong_type_or_label_is_seen(self):
+    def test_a_wrong_type_or_label_is_detected(self):
         head = "\n## Series\n\n"
         self.assertEqual(listed(head + "| `a`, `b_seconds` h | bus, fold | of a bus |\n"),
                          {"lapwing_a": (False, ("bus", "fold")), "lapwing_b_seconds": (True, ("bus", "fold"))})

@@ -109,7 +109,7 @@ class Rules(unittest.TestCase):
             self.assertTrue(self.passes(name, self.alerts[name]), name)
             for change, rule in variants(self.alerts[name]):
                 with self.subTest(alert=name, change=change):
-                    self.assertFalse(self.passes(name, rule), "every case passes all the same")
+                    self.assertFalse(self.passes(name, rule), "every case still passes")
                     tried += 1
         self.assertGreater(tried, 30)
 
@@ -134,7 +134,7 @@ class Rules(unittest.TestCase):
                 self.assertIn("`lapwing ", rule["annotations"]["description"], "no command")
                 self.assertIn("$labels.instance", " ".join(rule["annotations"].values()))
 
-    def test_each_alert_asks_for_metrics_and_labels_of_the_list(self):
+    def test_each_alert_uses_metrics_and_labels_of_the_list(self):
         for name, rule in self.alerts.items():
             with self.subTest(alert=name):
                 self.assertEqual(list(metrics.faults(rule["expr"], self.metrics)), [])
@@ -150,7 +150,7 @@ class Rules(unittest.TestCase):
                     self.assertLessEqual(set(metric.labels), set(labels), series["series"])
         self.assertGreater(len(seen), 10)
 
-    def test_what_the_list_does_not_have_is_seen(self):
+    def test_unknown_metrics_and_labels_are_detected(self):
         for expression in ("lapwing_bus_down == 0", "lapwing_bus_up{subscriber='a'} == 0",
                            "rate(lapwing_journal_sync_seconds[5m])", "lapwing_bus_up_count",
                            "lapwing_subscriber_up{le='1'}"):

@@ -30,4 +30,4 @@ mask() {  # PACKAGE SERVICE: run before the package is installed, which would st
 mask prometheus prometheus
 mask nginx-light nginx
 install_packages "${missing[@]}"
-say "ready; Prometheus and nginx are not started: 'systemctl unmask NAME' lets them be"
+say "ready; Prometheus and nginx are not started. To allow that, run 'systemctl unmask NAME'."

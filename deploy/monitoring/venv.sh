@@ -4,4 +4,4 @@
 set -eu
 here=$(dirname "$0")
 exec "$here/../../tools/venv.sh" monitoring_venv "$here/requirements.txt" \
-  "That the board and the alerts are as they should be is UNPROVEN: a package of Python is not here."
+  "The dashboard and the alerts are UNPROVEN: a Python package is missing."
