@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the documentation site, checks its links, and opens it in Chromium from its files.
 
-LAPWING_SITE_PNGS names a directory for a picture of each kind of page, wide and narrow, light and dark.
+LAPWING_SITE_PNGS is a directory for pictures of each kind of page, in both widths and themes.
 """
 
 import html.parser
@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, whatever python3 runs
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, for any python3
 try:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
@@ -29,7 +29,7 @@ SITE = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build")).resolve() / "si
 SKIPPED = 77
 SCREEN, PHONE = 1400, 390  # widths
 WAIT_SECONDS = 30
-PAGES = (  # of each kind
+PAGES = (  # one of each kind
     "index.html",
     "tutorial/1-first-bus.html",
     "how-to/monitor-with-prometheus.html",
@@ -43,7 +43,7 @@ PAGES = (  # of each kind
     "project/bindings/python/index.html",
     "cpp/classlapwing_1_1Subscriber.html",
 )
-WORDS = {  # that the search must find, and a page that contains them
+WORDS = {  # terms that the search must find, each with a page that contains it
     "overwritten": "reference/glossary.html",
     "LapwingJournalLagging": "how-to/monitor-with-prometheus.html",
     "first bus": "tutorial/1-first-bus.html",
@@ -62,7 +62,7 @@ LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "lin
 
 
 class Page(html.parser.HTMLParser):
-    """The links of a page, what it loads, and its anchors."""
+    """The links of a page, the files that it loads, and its anchors."""
 
     def __init__(self, path):
         super().__init__()
@@ -88,7 +88,7 @@ class Built(unittest.TestCase):
         cls.pages = {path: Page(path) for path in SITE.rglob("*.html") if path.name != "404.html"}
 
     def test_links(self):
-        """Each link leads to a file of the site, and to an anchor in it."""
+        """The target of each link is a file of the site, and an anchor in it."""
         broken, count = [], 0
         for page in self.pages.values():
             for link in page.links + page.loads:
@@ -165,7 +165,7 @@ class Opened(unittest.TestCase):
                 "features": [{"name": "prefers-color-scheme", "value": scheme}]})
             self.open(page)
             used = self.browser.execute_script("return document.documentElement.scrollWidth")
-            if not page.startswith("cpp/"):  # Doxygen does not make pages for phones
+            if not page.startswith("cpp/"):  # Doxygen's pages are not made for phones
                 self.assertLessEqual(used, width, page)
             if "LAPWING_SITE_PNGS" in os.environ:
                 folder = Path(os.environ["LAPWING_SITE_PNGS"])

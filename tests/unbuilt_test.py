@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scripts that need a build say what to build, if there is none."""
+"""Tests that scripts that need a build print what to build if there is none."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOT_BUILT = "not built. Run: cmake "
 PROGRAMS = "is not a program"
-SCRIPTS = {  # and what they say
+SCRIPTS = {  # with their messages
     "bench/time_to_live.py {build}": NOT_BUILT,
     "bench/tuning.py": NOT_BUILT,
     "bindings/leaks.sh": NOT_BUILT,
@@ -40,7 +40,7 @@ class UnbuiltTest(unittest.TestCase):
 
 
 class PeersTest(unittest.TestCase):
-    """bench/peers/build.sh finds a target also when the build has something to do first."""
+    """bench/peers/build.sh finds a target even if the build has to do other work first."""
 
     def test_a_target_is_found_when_globs_are_checked_again(self):
         text = (ROOT / "bench/peers/build.sh").read_text()

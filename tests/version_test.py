@@ -1,4 +1,4 @@
-"""Which build a program is: `lapwing --version`, and cmake/Revision.cmake, which finds the revision."""
+"""Tests the identification of builds: `lapwing --version`, and cmake/Revision.cmake."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ class Program(unittest.TestCase):
 
 
 class Revision(unittest.TestCase):
-    """A repository of its own, which the script reads."""
+    """A separate repository, which the script reads."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="lapwing-revision-")

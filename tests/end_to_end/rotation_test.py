@@ -46,7 +46,7 @@ class RotationTest(recordings.RecordingTest):
         self.run_to_end("publish", "publish", "--source", f"dbn:{path}")
 
     def recorded(self, out, *options):
-        """The names of the series' files, without the stem, and how many records each has."""
+        """The names of the series' files without the stem, each with its number of records."""
         recorder = self.record("recorder", self.folder / out, *options)
         self.assertEqual(recorder.wait(), DONE, recorder.err())
         return [(file.name.split(".")[2], harness.Dbn(file.read_bytes()).records)
@@ -76,19 +76,19 @@ class ByTime(RotationTest):
                 self.assertEqual([records for _, records in files], [6, 9, 6, 6, 6, 6])
 
     def test_a_day_begins_at_its_time_in_its_zone(self):
-        # Around the Sunday on which clocks are set forward: 24, 23 and 24 hours.
+        # Around the Sunday when the clocks go forward: 24, 23 and 24 hours.
         first = utc_ns("2026-03-06T17:00:00", CHICAGO)
         self.publish_times([first + hour * 60 * MINUTE_NS for hour in range(24 + 23 + 24)])
         days = ("--rotate-at", "17:00", "--time-zone", CHICAGO)
         expected = [("20260306T230000Z", 24), ("20260307T230000Z", 23), ("20260308T220000Z", 24)]
         self.assertEqual(self.recorded("days.dbn", *days), expected)
         self.assertEqual(self.recorded("also.dbn", "--rotate-every", "day", *days), expected)
-        for count in (1, 30, 46, 48):  # also in runs
+        for count in (1, 30, 46, 48):  # also in several runs
             self.recorded("runs.dbn", *days, "--count", count)
         self.assertEqual(self.recorded("runs.dbn", *days), expected)
 
     def test_weeks_and_months(self):
-        days = [self.BEGIN_NS + day * 24 * 60 * MINUTE_NS for day in range(60)]  # from a Monday
+        days = [self.BEGIN_NS + day * 24 * 60 * MINUTE_NS for day in range(60)]  # from a Monday on
         self.publish_times(days)
         self.assertEqual([records for _, records in
                           self.recorded("weeks.dbn", "--rotate-every", "week")], [7] * 8 + [4])
@@ -135,7 +135,7 @@ class ByTime(RotationTest):
 
 
 class AnotherFile(RotationTest):
-    """A recorder continues the file that it has recorded, and no other."""
+    """A recorder continues only the file that it has recorded."""
 
     def setUp(self):
         super().setUp()

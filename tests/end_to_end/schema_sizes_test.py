@@ -1,5 +1,5 @@
-"""A bus that calls its records by a schema whose records have another size: no command decodes
-what is not there."""
+"""Tests a bus whose records do not have the size of their schema: no command decodes missing
+data."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import harness
 
 DONE, USAGE = 0, 2
 RECORDS = 50
-WRONG = "dbn.mbp-1"  # of 80 bytes; those on the bus have 56
+WRONG = "dbn.mbp-1"  # 80 bytes; the records on the bus have 56
 
 
 class SchemaSizes(harness.BusTest):
@@ -38,7 +38,7 @@ class SchemaSizes(harness.BusTest):
         self.assertIn(f"the bus calls its records of 56 bytes {WRONG}, whose records have 80", text)
 
     def refused(self, name, *arguments):
-        """The words of a command that does not do it."""
+        """The message of a command that refuses the bus."""
         command = self.start(name, name, *arguments)
         self.assertEqual(command.wait(), USAGE, command.err())
         return command.err()

@@ -1,4 +1,4 @@
-"""Refuses a system call to a process, as container run-times do: by name, with an errno.
+"""Refuses a system call by name with an errno, like container run-times.
 
     self.start("publish", ..., preexec_fn=lambda: seccomp.refuse("io_uring_enter", errno.EPERM))
 """
@@ -7,7 +7,7 @@ import ctypes
 import errno
 import struct
 
-# Numbers of x86-64.
+# System call numbers of x86-64.
 NUMBERS = {"poll": 7, "access": 21, "fstatfs": 138, "sync_file_range": 277,
            "membarrier": 324, "io_uring_setup": 425, "io_uring_enter": 426,
            "io_uring_register": 427, "epoll_pwait2": 441}
@@ -17,7 +17,7 @@ ANSWER_ERRNO, ALLOW = 0x00050000, 0x7FFF0000
 
 
 def refuse(call, answer=errno.EPERM):
-    """From here on the call answers that errno, in this process and in what it starts."""
+    """Makes the call fail with that errno, in this process and its children."""
     code = [(LOAD, 0, 0, 0),  # the system call's number
             (JUMP_IF_EQUAL, 0, 1, NUMBERS[call]),
             (RETURN, 0, 0, ANSWER_ERRNO | answer),

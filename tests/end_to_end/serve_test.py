@@ -1,4 +1,4 @@
-"""`lapwing serve`: what it answers, to whom, and what it withstands."""
+"""Tests `lapwing serve`: its answers, access control, and resistance to attacks."""
 
 import contextlib
 import ctypes
@@ -36,7 +36,7 @@ class Stream(web_socket.Stream):
 
 
 def make_certificate(folder, name):
-    """The files of a certificate that signs itself, and of its key."""
+    """The files of a self-signed certificate and its key."""
     certificate, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
                     "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
@@ -59,7 +59,7 @@ class ServeTest(harness.ProgramTest):
         return bus, process
 
     def serve(self, *arguments, token=True, listen="127.0.0.1:0", interval="200ms", **popen):
-        """Starts a server and waits until it says where it listens."""
+        """Starts a server and waits until it prints its address."""
         own = ("--token-file", self.token_file) if token else ()
         server = self.start("serve", "serve", "--listen", listen, "--interval", interval, *own,
                             *arguments, **popen)
@@ -89,7 +89,7 @@ class ServeTest(harness.ProgramTest):
         return self.ask(*arguments, **keywords)[0]
 
     def raw(self, request):
-        """The status of what the server sends to these bytes; None: it sent nothing."""
+        """The status of the server's answer to these bytes; None if there is no answer."""
         connection = self.connect()
         with contextlib.suppress(ConnectionError):
             connection.sendall(request)
@@ -214,7 +214,7 @@ class Views(ServeTest):
         return self.until("a message", lambda: is_it(message := stream.read()) and message)
 
     def book_at(self, bus, sequence, instrument):
-        """What `lapwing book` says of it."""
+        """The output of `lapwing book` for the same bus."""
         said = self.run_to_end("book", "book", "--bus", bus, "--json", "--at", sequence, "--depth",
                                20, "--instrument", f"id:{instrument}").out()
         book = json.loads(said)
@@ -274,7 +274,7 @@ class Views(ServeTest):
                            message["sequence"] > last["sequence"])
 
     def names(self):
-        """Of the buses in the newest reading; none before the first."""
+        """The buses in the newest reading; empty before the first."""
         status, _, text = self.ask("/api/v1/buses")
         return [bus["name"] for bus in json.loads(text)["buses"]] if status == 200 else []
 
@@ -369,7 +369,7 @@ class Metrics(ServeTest):
         self.assertIsNone(self.metric("lapwing_publisher_answers", bus="es"))
 
     def test_an_expectation_is_kept_whatever_becomes_of_its_bus(self):
-        name = f"kept-{os.getpid()}"  # a bus of another test may be called es
+        name = f"kept-{os.getpid()}"  # a bus of another test may be named es
         bus, publisher = self.publish(name)
         self.start("reader", "tail", "--bus", bus, "--name", "logger", "--format", "none")
         self.serve("--expect", f"{name}:logger", "--expect", "nosuchbus:logger")
@@ -478,7 +478,7 @@ class Access(ServeTest):
             self.assertEqual(refused.wait(), USAGE)
             self.assertIn("belongs to user 61011", refused.err())
             os.chown(key, 0, 0)
-        key.chmod(0o640)  # of the group ssl-cert, say
+        key.chmod(0o640)  # for example of the group ssl-cert
         self.serve("--tls-cert", certificate, "--tls-key", key)
 
     def test_an_unusable_certificate_or_key_is_wrong_usage(self):
@@ -549,7 +549,7 @@ class Access(ServeTest):
         self.assertNotEqual(served(), certificate.read_text().strip())
         server.signal(signal.SIGHUP)
         self.until("the new one", lambda: served() == certificate.read_text().strip())
-        first.read()  # connections go on
+        first.read()  # connections continue
         before = served()
         key.write_text("no key")
         server.signal(signal.SIGHUP)
@@ -562,7 +562,7 @@ class Access(ServeTest):
         certificate.chmod(0o600)
         server = self.serve("--tls-cert", certificate, "--tls-key", key, listen="0.0.0.0:0")
         self.assertTrue(server.out().startswith("https://"))
-        silent = self.connect()  # which never shakes hands
+        silent = self.connect()  # never performs the handshake
         context = ssl.create_default_context(cafile=certificate)
         client = http.client.HTTPSConnection("localhost", self.port, context=context)
         with contextlib.closing(client):
@@ -620,7 +620,7 @@ class BadLoad(ServeTest):
         raise_descriptors()
 
         def known():
-            """A connection that has shown the token. One that has not would give way."""
+            """A connection that has sent the token. One without it would be closed."""
             connection = self.connect()
             connection.sendall(b"GET /none HTTP/1.1\r\nHost: localhost\r\n"
                                b"Authorization: Bearer " + TOKEN.encode() + b"\r\n\r\n")
@@ -662,14 +662,14 @@ class BadLoad(ServeTest):
 
 class Crowd(ServeTest):
     def test_silent_streams_cost_a_good_one_nothing(self):
-        """1,000 clients that read nothing: what they miss is conflated, and memory stays bounded."""
+        """1,000 clients that read nothing: their data is conflated, and memory stays bounded."""
         bus, _ = self.publish("es")
         raise_descriptors()
-        for number in range(READERS):  # so that readings are large, and sockets full soon
+        for number in range(READERS):  # so that readings are large, and sockets fill quickly
             self.start(f"reader{number}", "tail", "--bus", bus, "--format", "none")
         server = self.serve("--bus", bus, preexec_fn=raise_descriptors)
         self.ready()
-        for _ in range(SILENT_CLIENTS):  # each asks at once: an idle connection is closed
+        for _ in range(SILENT_CLIENTS):  # each requests at once: idle ones are closed
             self.assertEqual(Stream(small_socket(self)).status, 101)
         self.until("messages to be conflated",
                    lambda: self.metric("lapwing_http_stream_conflated_messages_total"))
@@ -687,7 +687,7 @@ class Crowd(ServeTest):
         self.assertEqual({message["conflated"] for message in read}, {0})
 
     def read_for_good(self):
-        """A list that grows by the messages of a client that waits for nothing else."""
+        """A list to which a client's thread appends each message."""
         connection, read = self.connect(), []
         stream = Stream(connection)
 
@@ -716,7 +716,7 @@ class Garbage(ServeTest):
                 with contextlib.suppress(ConnectionError):
                     while chunk:
                         sent = connection.send(chunk)
-                        left -= sent  # what has gone out, not what was offered
+                        left -= sent  # the bytes actually sent
                         chunk = chunk[sent:]
                     connection.shutdown(socket.SHUT_WR)
                     refused += connection.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 431")
@@ -726,7 +726,7 @@ class Garbage(ServeTest):
 
 
 class Slow(ServeTest):
-    """What slowhttptest does: slow headers, slow bodies, slow readers."""
+    """The attacks of slowhttptest: slow headers, slow bodies, slow readers."""
 
     def test_slow_clients_keep_no_good_one_out(self):
         self.assertIsNotNone(shutil.which("slowhttptest"), "there is no slowhttptest")
@@ -752,7 +752,7 @@ class Slow(ServeTest):
 
 
 def silent_file_system(test, folder):
-    """Mounts one there that nobody serves: whoever asks it something waits."""
+    """Mounts a FUSE file system without a server: every access waits."""
     device = os.open("/dev/fuse", os.O_RDWR)
     test.addCleanup(os.close, device)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -763,7 +763,7 @@ def silent_file_system(test, folder):
 
 
 def waits_uninterruptibly(pid):
-    """Whether a thread does so, twice in a row: as for a file system, and not for a disk."""
+    """True if a thread waits so twice in a row, as for a file system, not for a disk."""
     def waiting():
         states = {thread: (thread / "stat").read_text().rpartition(")")[2].split()[0]
                   for thread in pathlib.Path(f"/proc/{pid}/task").iterdir()}

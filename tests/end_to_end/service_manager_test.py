@@ -1,6 +1,6 @@
-"""What a service manager is told: READY once it works, WATCHDOG while it does, STOPPING at its end.
+"""Tests notifications to a service manager: READY, WATCHDOG while it works, and STOPPING.
 
-The test is the service manager: a datagram socket in NOTIFY_SOCKET (sd_notify(3)).
+The test acts as the service manager: a datagram socket in NOTIFY_SOCKET (sd_notify(3)).
 """
 
 import ctypes
@@ -22,7 +22,7 @@ QUEUED_MAX = 50
 
 
 class Manager:
-    """A notify socket, and what came on it."""
+    """A notify socket and its messages."""
 
     def __init__(self, test):
         folder = tempfile.TemporaryDirectory(prefix="lapwing-notify-")
@@ -40,21 +40,21 @@ class Manager:
         return {**os.environ, **more}
 
     def next(self, seconds=harness.HANG_SECONDS):
-        """The next message as a dictionary; TimeoutError."""
+        """The next message as a dictionary. Raises TimeoutError."""
         self.socket.settimeout(seconds)
         lines = self.socket.recv(4096).decode().splitlines()
         self.seen.append(dict(line.split("=", 1) for line in lines))
         return self.seen[-1]
 
     def until(self, name):
-        """The first message from now on that has the assignment `name`=1."""
+        """The next message with the assignment `name`=1."""
         while True:
             message = self.next()
             if message.get(name) == "1":
                 return message
 
     def until_quiet(self):
-        """Nothing came for three times as long as the watchdog waits; what was under way may."""
+        """Asserts that nothing arrives for three watchdog intervals, except queued messages."""
         for _ in range(QUEUED_MAX):
             try:
                 self.next(3 * WATCHDOG_MS / 1000)
@@ -64,7 +64,7 @@ class Manager:
 
 
 class Held:
-    """One thread of a process, stopped by ptrace while the block runs. The others go on."""
+    """One thread of a process, stopped by ptrace during the block. The others continue."""
 
     SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 
@@ -80,14 +80,14 @@ class Held:
     def __enter__(self):
         self.request(self.SEIZE)
         self.request(self.INTERRUPT)
-        os.waitpid(self.thread, 0x40000000)  # __WALL: it is no child's main thread
+        os.waitpid(self.thread, 0x40000000)  # __WALL, because it is not a child's main thread
 
     def __exit__(self, *_):
         self.request(self.DETACH)
 
 
 def reports_to_systemd():
-    """Whether the build has libsystemd."""
+    """True if the build has libsystemd."""
     done = subprocess.run(["ldd", harness.program()], capture_output=True, text=True, check=True)
     return "libsystemd" in done.stdout
 
@@ -102,7 +102,7 @@ class Notified(harness.BusTest):
         return self.start(name, *arguments, env=self.manager.environment(), **popen)
 
     def lives_and_stops(self, process):
-        """It gives signs of life, none while it is stopped, and says that it ends."""
+        """Checks signs of life, their absence while it is stopped, and the message at its end."""
         for _ in range(SIGNS):
             self.manager.until("WATCHDOG")
         process.signal(signal.SIGSTOP)
@@ -200,7 +200,7 @@ class Server(harness.ProgramTest):
         self.lives_and_stops(server)
 
     def test_a_server_whose_connections_hang_gives_no_sign(self):
-        """Its other threads work on: that of its connections is stopped alone, by a debugger."""
+        """A debugger stops only the thread of its connections. The other threads continue."""
         self.manager = Manager(self)
         server = self.start("serve", "serve", "--listen", "127.0.0.1:0",
                             env=self.manager.environment())

@@ -1,7 +1,8 @@
-// signals BUS RECORDS [stamped|live]: publishes that many records of a struct that describes itself,
-// and closes; with `stamped` of one that has a time of publishing, and the last of them without it;
-// with `live` the latter, every millisecond one until standard input ends, and RECORDS is not used.
-// What described_records_test.py and monitoring_test.py show with the program's commands.
+// signals BUS RECORDS [stamped|live]: publishes that many records of a struct that describes
+// itself, and closes. With `stamped` the struct has a time of publishing, which the last record
+// lacks. With `live` it publishes stamped records, one per millisecond until standard input ends,
+// and ignores RECORDS. described_records_test.py and monitoring_test.py show its records with the
+// program's commands.
 #include <poll.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t kInstruments = 3;
 
-// Functions of the number alone, but for the time.
+// A function of the number, except for the time.
 Signal signal(std::uint32_t n) {
   Signal made{};
   made.ts_recv = wall_ns();

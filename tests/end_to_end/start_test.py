@@ -1,4 +1,4 @@
-"""Starts on file systems that are full or lack something: what they leave, and that the next one works.
+"""Tests starts on full or limited file systems: the remaining files, and the next start.
 
 Needs root to mount.
 """
@@ -18,7 +18,7 @@ OTHER = 1
 
 
 def fallocate_error(path):
-    """The errno with which the file system refuses to allocate space for a file; 0 if it does not."""
+    """The errno of the file system for allocating space for a file; 0 on success."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(path, "wb") as file:
         size = ctypes.c_long(4096)
@@ -30,7 +30,7 @@ needs_root_to_mount = unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs roo
 
 @needs_root_to_mount
 class WithoutFallocate(harness.BusTest):
-    """ext3 has no fallocate: space is reserved by writing zeros."""
+    """ext3 has no fallocate, so space is reserved by writing zeros."""
 
     def test_a_journal_is_written_closed_killed_and_continued(self):
         disk = self.mount_disk(96, "mkfs.ext4", "-q", "-t", "ext3")
@@ -52,9 +52,9 @@ class WithoutFallocate(harness.BusTest):
 
 @needs_root_to_mount
 class FullDisk(harness.BusTest):
-    """A supervisor starts a publisher again and again while the disk of its journal is full."""
+    """A supervisor restarts a publisher repeatedly while the disk of its journal is full."""
 
-    CAPACITY = 1 << 20  # a ring of 64 MiB; two do not fit into the tmpfs
+    CAPACITY = 1 << 20  # a ring of 64 MiB; two do not fit in the tmpfs
 
     def setUp(self):
         super().setUp()
@@ -105,7 +105,7 @@ class FullDisk(harness.BusTest):
 
 @needs_root_to_mount
 class Squatter(harness.BusTest):
-    """Another user has made the directory that a publisher would use in shared memory."""
+    """Another user has created the directory that a publisher would use in shared memory."""
 
     OWNER_UID, SQUATTER_UID = 61_001, 61_009
     OWNER = {"user": OWNER_UID, "group": OWNER_UID, "extra_groups": []}
@@ -115,7 +115,7 @@ class Squatter(harness.BusTest):
         squatted = pathlib.Path(shm, f"lapwing-{self.OWNER_UID}")
         squatted.mkdir(mode=0o777)
         os.chown(squatted, self.SQUATTER_UID, self.SQUATTER_UID)
-        for decoy in range(1100):  # each is read before the publisher's own by its name
+        for decoy in range(1100):  # by their names, all are read before the publisher's own
             path = pathlib.Path(shm, f"lapwing-0.{decoy}")
             path.mkdir()
             os.chown(path, self.SQUATTER_UID, self.SQUATTER_UID)

@@ -1,4 +1,4 @@
-"""`lapwing state`: what it shows, which checkpoint it takes, and that it touches nothing."""
+"""Tests `lapwing state`: its output, its choice of a checkpoint, and that it changes nothing."""
 
 import json
 import os
@@ -14,7 +14,7 @@ SEED_OF_KEY_0 = (1 << 64) - 0x9E3779B97F4A7C15
 
 
 class State(harness.BusTest):
-    """Of a bus with a synthetic market-by-order feed."""
+    """The state of a bus with a synthetic market-by-order feed."""
 
     def publish(self, source=f"synthetic:records={RECORDS}", bus=None):
         self.run_to_end("publish", "publish", "--source", source, bus=bus)
@@ -33,7 +33,7 @@ class State(harness.BusTest):
         return self.run_to_end("state", "state", *arguments, expect=code).err()
 
     def two_checkpoints(self):
-        """As of RECORDS and of 2 × RECORDS; returns the files, the newer one last."""
+        """Creates checkpoints as of RECORDS and 2 × RECORDS. Returns the files, newest last."""
         for _ in range(2):
             self.publish()
             self.checkpoint()
@@ -85,7 +85,7 @@ class State(harness.BusTest):
         unknown = f"id:{order['instrument_id']}/18446744073709551615"
         self.assertIn("has no entry", self.refused(1, "--key", unknown))
         self.assertIn("has no entry", self.refused(1, "--key", "id:4000000000"))
-        # Digits are a symbol, never a number.
+        # Digits are a symbol, not a number.
         self.assertIn("--key 1: bus ", self.refused(1, "--key", 1))
         self.assertIn("id: must be followed by a whole number", self.refused(USAGE, "--key", "id:x"))
 
@@ -107,7 +107,7 @@ class State(harness.BusTest):
                       self.refused(1, "--key", "SYN"))
 
     def test_a_key_of_a_kv16_bus_gives_its_pair(self):
-        # Of which the first key is 0.
+        # The first key of this feed is 0.
         self.publish(source=f"kv16:records=7,keys=5,seed={SEED_OF_KEY_0}")
         self.checkpoint("latest")
         about, *pairs = self.lines("--entries")

@@ -1,6 +1,5 @@
-// What the end-to-end tests share: a stream whose records say their own sequence, a publisher in a
-// process of its own that can be killed, and a reader that proves what it was given. Not
-// thread-safe.
+// Shared by the end-to-end tests: a stream whose records contain their own sequence, a publisher in
+// its own process that can be killed, and a reader that verifies what it receives. Not thread-safe.
 #pragma once
 
 #include <sys/wait.h>
@@ -30,14 +29,14 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kRingSlots = 1024;  // the smallest for these records
+inline constexpr std::uint64_t kRingSlots = 1024;  // the minimum for these records
 
-// Ends a hang; nothing is measured by it.
+// Only ends a hang.
 inline Deadline far_deadline() {
   return std::chrono::minutes(2);
 }
 
-// Record n: each of its words depends on n and on its place.
+// Record n: each word depends on n and on its index.
 using StreamRecord = std::array<std::uint64_t, 7>;
 inline StreamRecord stream_record(Sequence n) {
   StreamRecord record;
@@ -50,7 +49,7 @@ inline PublisherSetUp stream_options(const std::string& directory) {
   options.directory = directory;
   options.record_bytes = sizeof(StreamRecord);
   options.capacity = kRingSlots;
-  options.segment_bytes = 256 * 1024;  // 4,096 records: segments change while subscribers read
+  options.segment_bytes = 256 * 1024;  // 4,096 records: segments change during reads
   return options;
 }
 
@@ -68,7 +67,7 @@ inline void publish_stream(Publisher& publisher, std::uint64_t count) {
   }
 }
 
-// Of this process; a sanitizer has threads of its own.
+// True if this process has threads of the library. A sanitizer has threads of its own.
 inline bool has_threads_of_the_library() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string name;
@@ -78,11 +77,11 @@ inline bool has_threads_of_the_library() {
   return false;
 }
 
-// A publisher in a child process, which ends only by a signal. Fork it before any thread is
-// started; those of a publisher that was closed just now may be about to end.
+// A publisher in a child process, which ends only by a signal. Fork it before starting threads.
+// Threads of a publisher that was just closed may still be ending.
 class PublisherProcess {
  public:
-  // `run` publishes and calls ready() once the parent may go on; it need not return.
+  // `run` publishes and calls ready() when the parent may continue. It need not return.
   using Run = std::function<void(const std::function<void()>& ready)>;
   explicit PublisherProcess(const Run& run) {
     int ends[2];
@@ -123,15 +122,15 @@ class PublisherProcess {
   pid_t pid_ = -1;
 };
 
-// Takes everything a subscriber gives and proves that the records and the ranges it reports as lost
-// or skipped are 1, 2, 3 … without a hole and without a repetition. Fails in the calling thread's
-// stead by a sentence in `defect`, because assertions belong to the test's own thread.
+// Reads everything from a subscriber and verifies that its records, plus the ranges that it reports
+// as lost or skipped, are 1, 2, 3 … without gaps or duplicates. Reports errors in `defect` instead
+// of asserting, because assertions are only allowed in the test's own thread.
 class Proof {
  public:
   explicit Proof(SubscriberOptions options)
       : subscriber(Subscriber::open(std::move(options)).value()) {}
 
-  // Waits for the next record or event until the deadline and checks it.
+  // Waits until the deadline for the next record or event, and checks it.
   Came next(Deadline deadline) {
     const Result<Item> item = subscriber.next(deadline);
     if (came(item) == ItemKind::kRecord) {
@@ -142,7 +141,7 @@ class Proof {
     if (item->event != nullptr) check(*item->event);
     return came(item);
   }
-  // The same for one record in memory of its own: an event stays where it is until next().
+  // The same for one record in separate memory. An event stays due until next().
   Came take_next(Deadline deadline) {
     StreamRecord record;
     const Result<Sequence> sequence = subscriber.read_one(record, deadline);
@@ -150,7 +149,7 @@ class Proof {
     check_record(*sequence, record);
     return ItemKind::kRecord;
   }
-  // The same for up to `count_max` records, if any are there, or an event; waits for neither.
+  // The same for up to `count_max` available records, or an event. Does not wait.
   Came next_batch(std::size_t count_max) {
     rows_.resize(count_max);
     const Result<Batch> batch =
@@ -161,7 +160,8 @@ class Proof {
     if (subscriber.counters().last != last) fail("a batch ends elsewhere", last);
     return ItemKind::kRecord;
   }
-  // Waits for an item of this kind; false if the subscriber ended before, or the deadline passed.
+  // Waits for an item of this kind. Returns false if the subscriber ended first, or the deadline
+  // passed.
   bool until(Came kind, Deadline deadline = far_deadline()) {
     for (;;) {
       const Came item = next(deadline);
@@ -179,11 +179,11 @@ class Proof {
   }
 
   Subscriber subscriber;
-  Sequence last = 0;  // everything up to here was delivered, or reported as skipped or lost
+  Sequence last = 0;  // all records up to here were delivered, or reported as skipped or lost
   std::uint64_t records = 0;
   std::uint64_t skipped = 0;   // records of reported gaps (policy skip) and losses
   std::uint64_t gone = 0;      // publisher-gone events
-  std::uint64_t sessions = 0;  // the first included
+  std::uint64_t sessions = 0;  // including the first
   bool skips_gaps = false;     // policy skip: a gap is skipped when it is reported
   std::string defect;
   std::string text;  // of the last event
@@ -240,7 +240,7 @@ inline std::size_t open_descriptors() {
   return count;
 }
 
-// How often a test repeats what it does at random: LAPWING_JOINS, or this many times.
+// The number of random repetitions: LAPWING_JOINS, or `otherwise`.
 inline std::uint64_t joins(std::uint64_t otherwise) {
   const char* const wanted = std::getenv("LAPWING_JOINS");
   return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : otherwise;

@@ -1,4 +1,4 @@
-"""Symbols: texts of digits, symbols that a bus does not have, and those of a live recording."""
+"""Tests symbols: texts of digits, unknown symbols, and symbols of a live recording."""
 
 import json
 import unittest
@@ -24,14 +24,14 @@ class SymbolsTest(harness.BusTest):
                                "csv", "--instrument", instrument, expect=expect, bus=bus)
 
     def instruments_of(self, instrument, bus=None):
-        """The instruments of the records that tail shows."""
+        """The instruments of the records shown by tail."""
         lines = self.tail(instrument, bus=bus).out().splitlines()
         column = lines[0].split(",").index("instrument_id")
         return [int(line.split(",")[column]) for line in lines[1:]]
 
 
 class Digits(SymbolsTest):
-    """Seoul, Tokyo and Hong Kong: a symbol of digits is not the instrument of that number."""
+    """Seoul, Tokyo and Hong Kong: a symbol of digits is not an instrument number."""
 
     def setUp(self):
         super().setUp()
@@ -117,7 +117,7 @@ class Unknown(SymbolsTest):
 
 
 class LiveRecording(SymbolsTest):
-    """A file as a live client of a venue writes it: the symbols are in records of their own."""
+    """A file as written by a venue's live client: the symbols are in separate records."""
 
     def content(self, records, *later):
         return (feed.metadata("mixed", {}, ()) + feed.news() + feed.mapping(SAMSUNG, 1001)
@@ -149,7 +149,7 @@ class LiveRecording(SymbolsTest):
 
 
 class OlderSessions(SymbolsTest):
-    """Two feeds, one after the other: each record keeps the symbols that it was published with."""
+    """Two feeds, one after another: each record keeps the symbols it was published with."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""`--thread-cpus` and its like place every thread of Lapwing, and no other."""
+"""Tests that `--thread-cpus` and similar options place all threads of Lapwing, and no others."""
 
 import contextlib
 import os
@@ -11,12 +11,12 @@ import harness
 DONE, OTHER, USAGE = 0, 1, 2
 OWN_THREADS = ("lapwing-service", "lapwing-file")
 BATCH, FIFO = 3, 1  # numbers of policies in /proc/PID/task/TID/stat
-NICE, PRIORITY, POLICY = 16, 37, 38  # fields behind the name there, from 0
+NICE, PRIORITY, POLICY = 16, 37, 38  # indexes of fields after the name there, from 0
 NOBODY = 65534
 
 
 class Task:
-    """A thread as /proc shows it."""
+    """A thread in /proc."""
 
     def __init__(self, folder):
         self.number = int(folder.name)
@@ -31,7 +31,7 @@ class Task:
 def tasks_of(pid):
     tasks = []
     for folder in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a worker, just ended
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a worker that just ended
             tasks.append(Task(folder))
     return tasks
 
@@ -42,14 +42,14 @@ class Threads(harness.BusTest):
         self.usable = sorted(os.sched_getaffinity(0))
 
     def publish(self, *options, **popen):
-        """A publisher whose first records are durable, and that stays."""
+        """A running publisher whose first records are durable."""
         holder = self.start("holder", "publish", "--source", "synthetic:records=5000",
                             "--linger", "600s", *options, **popen)
         self.until_durable(5000)
         return holder
 
     def own(self, holder):
-        """Its tasks but for the publishing thread: the library's and the kernel's."""
+        """Its tasks except the publishing thread: those of the library and the kernel."""
         own = [task for task in tasks_of(holder.pid) if task.number != holder.pid]
         for name in OWN_THREADS:
             self.assertIn(name, [task.name for task in own])
@@ -101,7 +101,7 @@ class Threads(harness.BusTest):
         last = self.usable[-1]
         holder = self.publish(preexec_fn=lambda: os.sched_setaffinity(0, {last}))
         for task in self.own(holder):
-            if task.name in OWN_THREADS:  # the kernel goes its own way with workers
+            if task.name in OWN_THREADS:  # the kernel places its workers itself
                 self.assertEqual(task.cpus, {last}, task.name)
 
     def refused(self, *options, expect=USAGE, **popen):
@@ -126,7 +126,7 @@ class Threads(harness.BusTest):
         os.chmod(self.folder, 0o777)
 
         def give_up_rights():
-            """Neither the nice value nor the limit of the shell that runs the test allows -5."""
+            """Forbids -5, regardless of the limits of the shell that runs the test."""
             resource.setrlimit(resource.RLIMIT_NICE, (0, 0))
             os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))
 

@@ -1,4 +1,4 @@
-"""`lapwing top`: one reading, lines of JSON, and the terminal with every key at several sizes."""
+"""Tests `lapwing top`: one reading, JSON lines, and the terminal with all keys at several sizes."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import harness
 try:
     import pexpect
     import pyte
-except ImportError:  # a Python of one's own, beside Debian's with its packages
+except ImportError:  # a separately installed Python does not have Debian's packages
     sys.path.append("/usr/lib/python3/dist-packages")
     import pexpect
     import pyte
@@ -26,7 +26,7 @@ ESCAPE, ENTER, BACKSPACE = "\x1b", "\r", "\x7f"
 
 class TopTest(harness.ProgramTest):
     def publish(self, name, *more):
-        """A bus of that name, with a publisher."""
+        """A bus of that name with a publisher."""
         bus = str(self.folder / name)
         process = self.start(f"publish-{name}", "publish", "--bus", bus, "--source",
                              "synthetic:records=0", *more)
@@ -43,7 +43,7 @@ class TopTest(harness.ProgramTest):
         return process.out()
 
     def row(self, text, name):
-        """The words of the line that begins with this name."""
+        """The columns of the line that begins with this name."""
         return next((line.split() for line in text.splitlines() if line.split()[:1] == [name]), [])
 
 
@@ -69,7 +69,7 @@ class Once(TopTest):
     def test_a_stopped_subscriber_is_told_from_a_slow_one(self):
         bus, _ = self.publish("good", "--pace", RATE)
         reader = self.start("reader", "tail", "--bus", bus, "--format", "none")
-        out, into = os.pipe()  # nobody reads: it stands still and is not stopped
+        out, into = os.pipe()  # without a reader, it blocks without being stopped
         slow = self.start("slow", "tail", "--bus", bus, "--format", "json", stdout=into)
         self.addCleanup(os.close, out)
         os.close(into)
@@ -122,7 +122,7 @@ class Terminal(TopTest):
         return process
 
     def shows(self, process, words, absent=False):
-        """Waits until the screen has these words, or has them no more."""
+        """Waits until the screen contains this text, or no longer contains it."""
         def there():
             try:
                 self.stream.feed(process.read_nonblocking(65536, timeout=0.05))
@@ -159,7 +159,7 @@ class Terminal(TopTest):
                 self.shows(process, "tail (pid")
                 self.press(process, "1", "buses 2")
                 process.send(DOWN + PAGE_UP + PAGE_DOWN + HOME + END)
-                self.press(process, ENTER, "subscribers 1")  # of beta, the last
+                self.press(process, ENTER, "subscribers 1")  # of beta, the last bus
                 self.press(process, ESCAPE, "buses 2")
                 process.send(HOME + UP)
                 self.press(process, ENTER, "subscribers 0")  # of alpha
@@ -174,7 +174,7 @@ class Terminal(TopTest):
                 if columns >= 80:
                     self.press(process, "s", "by bus")
                     self.press(process, "r", "by bus, reversed")
-                    self.shows(process, "alpha")  # all of it is drawn
+                    self.shows(process, "alpha")  # everything is drawn
                     self.assertLess(self.line_of("beta"), self.line_of("alpha"))
                     self.press(process, "+", "every 1s")
                     self.press(process, "-", "every 0.5s")

@@ -1,4 +1,4 @@
-"""A WebSocket's client, as far as the streams of `lapwing serve` need one (RFC 6455)."""
+"""A WebSocket client (RFC 6455) for the streams of `lapwing serve`."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ import struct
 
 
 def request(token, path, **headers):
-    """The bytes that ask for it. Without a token a cookie may be among the headers."""
+    """The bytes of the request. Without a token, the headers may contain a cookie."""
     fields = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
               "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
               "Sec-WebSocket-Version": "13", **headers}
@@ -18,7 +18,7 @@ def request(token, path, **headers):
 
 
 class Stream:
-    """The messages of a path. `status` is that of the answer; 101 where it is a WebSocket now."""
+    """The messages of a path. `status` is the status of the answer; 101 for a WebSocket."""
 
     def __init__(self, connection, token, path="/api/v1/stream", **headers):
         self.connection = connection
@@ -40,5 +40,5 @@ class Stream:
             payload = self.file.read(size)
             if first & 15 == 1:
                 return json.loads(payload)
-            if first & 15 == 9:  # a ping: its pong, masked by zeros
+            if first & 15 == 9:  # answer a ping with a pong, masked by zeros
                 self.connection.sendall(bytes([0x8A, 0x80 | len(payload), 0, 0, 0, 0]) + payload)

@@ -1,7 +1,7 @@
-"""Every option of every command refuses a wrong value: exit code 2, and a message that names the option.
+"""Tests that every option refuses wrong values with exit code 2 and a message that names it.
 
-Commands and options are read from --help, so a new option is tried too. Where an option takes words, the message
-names them. A configuration file gets the same wrong values by its keys.
+Commands and options are read from --help, so new options are included. If an option has a list of
+values, the message contains them. A configuration file gets the same wrong values by its keys.
 """
 
 import os
@@ -18,7 +18,8 @@ TIMEOUT_SECONDS = 60
 WORDS = re.compile(r"TEXT:\{(.*)\}")
 OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?: (\S.*?))?(?:  |$)", re.M)
 
-# Wrong values by what --help shows of an option; () : every text is a name, or a path that may be made.
+# Wrong values by the type that --help shows. (): every text is a name, or a path that may be
+# created.
 NUMBERS = ("", "x", "-1", "1.5", "1x", "0x", "99999999999999999999999")
 DURATIONS = ("", "x", "-1s", "1", "10", "0.5", "1 parsec", "s", "inf", "nan")
 WRONG = {
@@ -42,7 +43,7 @@ WRONG = {
     "ADDRESS": ("", "x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"),
     "BUS:NAME": ("", "x"),
     "TEXT": ("", "x"),
-    "FOLD": (),  # which folds there are depends on the bus
+    "FOLD": (),  # the folds depend on the bus
     "KEY": ("",),
     "ID": ("", "x", "0123"),
     "SYMBOL|id:N": ("",),
@@ -55,11 +56,11 @@ WRONG = {
     "PATH": (),
     "NAME": (),
 }
-# What an option needs beside it; wrong values that are right for one option; and messages that name the forms of a
-# value, and not the option.
+# Other options that an option needs; wrong values that are valid for one option; and messages that
+# contain the forms of a value instead of the option.
 BESIDE = {("publish", "--thread-priority"): ["--thread-policy", "fifo"]}
 RIGHT = {("publish", "--thread-nice"): {"-1"}}
-# Values that are wrong for one option only.
+# Values that are wrong only for one option.
 WRONG_FOR = {
     ("health", "--expect"): ("",),
     ("health", "--max-delay"): ("0", "0s"),
@@ -76,7 +77,7 @@ FORMS = {
     **{("serve", "--listen", value): f"--listen: {value} is not an address"
        for value in ("x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999")},
 }
-# A command's own minimum. It is never run: the wrong value ends it before.
+# The minimum arguments of a command. It never runs, because the wrong value ends it first.
 NEEDED = {
     "--bus": ["--bus", "bus"],
     "--source": ["--source", "synthetic:records=1"],
@@ -101,7 +102,7 @@ def commands():
 
 
 def options_of(command):
-    """(option, what --help shows of its value, whether it is required)"""
+    """(option, type of its value in --help, whether it is required)"""
     found = []
     for name, shown in OPTION.findall(help_of(command)):
         value = (shown or "FLAG").split("=")[0].removesuffix("REQUIRED").removesuffix(" ...").strip()
@@ -118,7 +119,7 @@ def wrong_values(command, option, shown):
         return words[1].split(","), (first.capitalize(), first[:-1], "x", "")
     right = RIGHT.get((command, option), ())
     wrong = WRONG[shown] + WRONG_FOR.get((command, option), ())
-    return [], [value for value in wrong if value not in right]  # a new kind needs wrong values
+    return [], [value for value in wrong if value not in right]  # a new type needs wrong values
 
 
 class WrongOptions(unittest.TestCase):
@@ -132,7 +133,7 @@ class WrongOptions(unittest.TestCase):
                               timeout=TIMEOUT_SECONDS, stdin=subprocess.DEVNULL, check=False)
 
     def left_behind(self):
-        """The names in the folder, which is empty afterwards."""
+        """The names in the folder, which is then emptied."""
         names = sorted(file.name for file in self.folder.iterdir())
         for name in names:
             path = self.folder / name
@@ -167,7 +168,7 @@ class WrongOptions(unittest.TestCase):
             self.assertIn("--no-such-option", done.stderr)
 
     def test_a_configuration_has_the_same_wrong_values(self):
-        """Its keys are the options: wrong words, types and names are refused with file and line."""
+        """Keys are the options. Wrong values, types and names are refused with file and line."""
         tried = 0
         for command in commands():
             options = options_of(command)

@@ -1,10 +1,11 @@
-// Fuzz target: the input is what a hostile peer writes, and what the victim does meanwhile.
+// Fuzz target: the input contains the writes of a hostile peer, and the simultaneous actions of the
+// victim.
 //
 //   tests/fuzz/run.sh channel_fuzz SECONDS
 //
-// The first byte chooses the victim: the reader of frames, their writer, or the one that is handed
-// a memory file. Data lies in a heap block of its exact size, so that the address sanitizer sees a
-// step outside; what the victim answers is checked besides.
+// The first byte selects the victim: the reader of frames, their writer, or the receiver of a
+// memory file. The data is in a heap block of its exact size, so that the address sanitizer detects
+// accesses outside. The victim's answers are also checked.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,14 +25,14 @@ namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-// Ends the run with the claim that did not hold; the input that broke it is kept by the fuzzer.
+// Ends the run with the failed claim. The fuzzer keeps the input that caused it.
 void require(bool holds, const char* claim) {
   if (holds) return;
   std::fprintf(stderr, "broken: %s\n", claim);
   std::abort();
 }
 
-// Values out of the input, and zeros when it is used up.
+// Values from the input, then zeros when it is used up.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -67,7 +68,7 @@ void touch(std::span<const std::byte> payload) {
   for (const std::byte byte : payload) last = byte;
 }
 
-// --- A reader of what a hostile producer writes
+// --- A reader of the data of a hostile producer
 
 class HostileData {
  public:
@@ -80,11 +81,11 @@ class HostileData {
     std::memset(data(), 0, header.capacity);
   }
 
-  bool is_over() const { return is_over_; }  // once the channel is corrupt
+  bool is_over() const { return is_over_; }  // after the channel is corrupt
 
   void step() {
     switch (input_.take<std::uint8_t>() % 4) {
-      case 0:  // a frame where the reader looks next, or behind what it borrowed
+      case 0:  // a frame at the reader's next position, or after what it borrowed
         return write(next_, any_head(next_), input_.take<std::uint32_t>());
       case 1:  // a frame anywhere, with any head
         return write(input_.take<std::uint64_t>(), input_.take<std::uint64_t>(),
@@ -99,7 +100,7 @@ class HostileData {
  private:
   std::byte* data() { return memory_.bytes().data(); }
 
-  // Of that position's lap.
+  // A head with that position's lap.
   Word any_head(ChannelPosition at) {
     const auto kind = static_cast<FrameKind>(input_.take<std::uint8_t>() & kHeadKindMask);
     return heads_.at(at, kind, input_.take<std::uint8_t>(), input_.take<std::uint8_t>());
@@ -141,11 +142,11 @@ class HostileData {
   FrameMemory memory_;
   ChannelWords own_{};
   FrameReader reader_;
-  ChannelPosition next_ = 0;  // behind what is borrowed
+  ChannelPosition next_ = 0;  // end of the borrowed messages
   bool is_over_ = false;
 };
 
-// --- A writer whose hostile consumer says anything
+// --- A writer with a hostile consumer
 
 class HostileWords {
  public:
@@ -164,7 +165,7 @@ class HostileWords {
       case 0:
         peer_.received.position = input_.take<std::uint64_t>();
         return;
-      case 1:  // as one of good will
+      case 1:  // like a correct consumer
         peer_.received.position = own_.sent.position;
         return;
       case 2:
@@ -219,9 +220,10 @@ class HostileWords {
   bool is_over_ = false;
 };
 
-// --- A memory file that a hostile peer has made
+// --- A memory file created by a hostile peer
 
-// A header that is right but for the words that the input changes, or is the input's altogether.
+// A valid header except for the words that the input changes, or a header taken completely from the
+// input.
 ChannelHeader any_header(Input& input) {
   ChannelHeader header{};
   if (input.take<std::uint8_t>() % 2 == 0) header = any_geometry(input);

@@ -1,8 +1,7 @@
-// Fuzz target: the input is a checkpoint file with its zeros left out. The first byte says what is
-// put right afterwards, so that the fuzzer gets behind the sums, and how long the file gets;
-// whatever it then says of itself, loading it reads nothing that is not there, and what loads is
-// what the file holds. A long run in which no file of several blocks was loaded has shown nothing:
-// it fails.
+// Fuzz target: the input is a checkpoint file without its zeros. The first byte selects repairs, so
+// that the fuzzer gets past the sums, and the length of the file. Loading must not read missing
+// data, regardless of the file's claims, and its result must be the content of the file. A long run
+// that never loaded a file of several blocks has shown nothing, so it fails.
 //
 //   tests/fuzz/run.sh checkpoint_fuzz SECONDS
 #include <xxhash.h>
@@ -32,11 +31,11 @@ enum Repair : std::uint8_t {
   kSums = 4,
   kChecksum = 8,
   kIdentity = 16,
-  kLonger = 32,  // up to three blocks more
-  kShort = 64,   // cut at the end, once all is right
+  kLonger = 32,  // up to three additional blocks
+  kShort = 64,   // truncated after all repairs
 };
 
-// What was loaded so far.
+// The results so far.
 struct Tally {
   std::uint64_t runs = 0;
   std::uint64_t loaded = 0;
@@ -59,7 +58,7 @@ void demand(bool holds, const char* what) {
   std::abort();
 }
 
-// Makes the header describe what follows it, as entries of the size that it names.
+// Makes the header describe the data after it as entries of its size.
 void repair_layout(CheckpointHeader& header, std::vector<std::byte>& tail) {
   header.entry_bytes = header.entry_bytes % kEntryBytesMax + 1;
   header.entry_count = tail.size() / header.entry_bytes;
@@ -69,7 +68,7 @@ void repair_layout(CheckpointHeader& header, std::vector<std::byte>& tail) {
   tail.resize(layout.file_bytes - kCheckpointHeaderBytes);
 }
 
-// Of a file that is as long as its layout says.
+// Repairs the sums of a file whose length matches its layout.
 void repair_sums(CheckpointHeader& header, std::vector<std::byte>& tail) {
   if (header.entry_bytes == 0 || header.entry_count > tail.size() / header.entry_bytes) return;
   const CheckpointLayout layout = checkpoint_layout(header.entry_count, header.entry_bytes);
@@ -93,7 +92,7 @@ void repair_identity(CheckpointHeader& header) {
   }
 }
 
-// The tail again and again, so that it fills some blocks and a part of one.
+// Repeats the tail, so that it fills several blocks and a part of one.
 void lengthen(std::vector<std::byte>& tail) {
   if (tail.empty()) return;
   const std::vector<std::byte> once = tail;

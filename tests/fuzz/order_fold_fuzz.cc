@@ -1,5 +1,5 @@
-// Fuzz target: the input is a stream of market-by-order records and losses, what they do to the
-// fold `orders` is compared with the model after each.
+// Fuzz target: the input is a stream of market-by-order records and losses. After each, the state
+// of the fold `orders` is compared with the model.
 //
 //   tests/fuzz/run.sh order_fold_fuzz SECONDS
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// Numbers out of the input, and zeros when it is used up.
+// Numbers from the input, then zeros when it is used up.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -36,7 +36,7 @@ void run(Input input) {
   Sequence sequence = 0;
   while (!input.is_used_up()) {
     if (input(32) == 1) {
-      const Gap gap{.first = sequence + 1, .last = sequence + input(4)};  // also an empty one
+      const Gap gap{.first = sequence + 1, .last = sequence + input(4)};  // may be empty
       fold.lose(gap, state);
       if (gap.count() > 0) model.lose(gap.first, gap.last);
       sequence = gap.last;

@@ -3,18 +3,18 @@
 #
 #   tests/fuzz/run.sh TARGET SECONDS
 #
-# What it has learnt stays in build/clang-asan/corpus/TARGET, and the next run starts from there; an
-# input that breaks something is left in build/clang-asan/broken-TARGET-*: run the target on that file
-# alone.
+# The corpus is kept in build/clang-asan/corpus/TARGET, from which the next run starts. A failing
+# input is stored in build/clang-asan/broken-TARGET-*. To reproduce it, run the target with only
+# that file.
 #
-# Exit: 0 nothing was found, 2 wrong usage, anything else: the lines above say what.
+# Exit: 0 nothing was found, 2 wrong usage, otherwise an error described above.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 [[ $# == 2 ]] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 target=$1 seconds=$2
 case $target in
-  checkpoint_fuzz) input_bytes_max=1024 ;;  # a header's fields are 168, the entries come after
+  checkpoint_fuzz) input_bytes_max=1024 ;;  # the header's fields are 168; the entries follow
   order_fold_fuzz) input_bytes_max=2048 ;;  # a record takes about 12
   *) input_bytes_max=512 ;;
 esac

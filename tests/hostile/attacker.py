@@ -1,4 +1,4 @@
-"""A process of another user that attacks for as long as a context lasts."""
+"""A process of another user that attacks during a context."""
 
 import mmap
 import os
@@ -15,7 +15,7 @@ DESCRIPTORS = 16_384
 
 
 class Count:
-    """A number that the attacker adds to and the trial reads."""
+    """A number that the attacker increases and the trial reads."""
 
     def __init__(self):
         self._memory = mmap.mmap(-1, 8)
@@ -29,7 +29,7 @@ class Count:
 
 
 class Attacker:
-    """Calls `prepare(count)` once as that user, and then what it returned, again and again."""
+    """Calls `prepare(count)` once as that user, then its result repeatedly."""
 
     def __init__(self, trial, uid, prepare, groups=()):
         self._trial, self._uid, self._groups, self._prepare = trial, uid, list(groups), prepare

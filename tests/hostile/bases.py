@@ -1,7 +1,7 @@
-"""Bus directories to do harm to: made once, and put in place for each trial as they were.
+"""Bus directories to harm: created once, and restored for each trial.
 
-They are always at the same path, `work/bus`, since a bus names its journal by path. The one whose
-publisher was killed is made anew each time: its ring belongs to the very files beside it.
+They are always at the same path, `work/bus`, because a bus stores the path of its journal. The bus
+with a killed publisher is created again each time, because its ring belongs to the files beside it.
 """
 
 import fcntl
@@ -15,14 +15,14 @@ import subprocess
 import bus_files
 import expected_records
 
-RECORDS = 2500  # of a session; with the segments below three files of each kind
+RECORDS = 2500  # per session; with the segments below three files of each kind
 SEGMENT = ("--segment-bytes", "64K", "--capacity", "4096")
 GROUP = 61_100
-F_OFD_SETLKW = 38  # of Linux; Python has no name for it
+F_OFD_SETLKW = 38  # Linux only; Python has no name for it
 
 
 class Bus:
-    """A bus in place: its directory, what its readers may be given, and its ring's directory."""
+    """A bus in place: its directory, its expected records, and its ring's directory."""
 
     def __init__(self, folder, name, schema, expected):
         self.folder, self.name, self.schema, self.expected = folder, name, schema, expected
@@ -35,7 +35,7 @@ class Bus:
         return json.loads((self.directory / "bus.json").read_text())
 
     def files(self):
-        """{kind: paths} of what is there, rings and recordings included."""
+        """{kind: paths} of the existing files, including rings and recordings."""
         kinds = {}
 
         def add(kind, path):
@@ -68,12 +68,12 @@ class Bus:
 
 
 class Bases:
-    """Makes the bases in `work`, keeps copies, and puts one in place for a trial."""
+    """Creates the bases in `work`, keeps copies, and puts one in place for a trial."""
 
     NAMES = ("clean", "killed", "cut", "failed", "group", "kv16")
 
     def __init__(self, scratch, new_trial):
-        """new_trial() gives a Trial that runs in scratch/work."""
+        """new_trial() returns a Trial that runs in scratch/work."""
         self.scratch, self.work = scratch, scratch / "work"
         self.kept = scratch / "bases"
         self.kept.mkdir()
@@ -82,7 +82,7 @@ class Bases:
         self._buses = {}
 
     def feed(self, schema, seed=1, count=RECORDS):
-        """A feed whose records are known; of synthetic ones by asking a bus of their own."""
+        """A feed with known records. Synthetic ones are read from a separate bus."""
         key = schema, seed, count
         if key not in self._feeds:
             self._feeds[key] = (self._kv16 if schema == "kv16" else self._synthetic)(seed, count)
@@ -113,22 +113,22 @@ class Bases:
 
     @staticmethod
     def sure(outcome):
-        """The outcome of a command without which there is nothing to test."""
+        """The outcome of a command that must succeed."""
         if outcome.code != 0:
             raise RuntimeError(f"{outcome.command} ended with {outcome.code}:\n"
                                f"{outcome.err.decode(errors='replace')}")
         return outcome
 
     def publish(self, trial, bus, seed, *options, count=RECORDS, new_history=False):
-        """Publishes a feed to its end, and books its session."""
+        """Publishes a feed to its end, and records its session."""
         feed = self.feed(bus.schema, seed, count)
         done = self.sure(trial.run("publish", "--bus", bus.directory, "--source", feed.source,
                                    *SEGMENT, "--summary", *options))
         bus.expected.add_session(json.loads(done.out.splitlines()[-1])["first"], feed, new_history)
 
     def publish_on(self, trial, bus, seed, *options, count=RECORDS, book=None):
-        """Starts a publisher that stays, and waits until it has published the feed. Books the
-        session, or so many records of it."""
+        """Starts a publisher that keeps running, and waits until it has published the feed. Records
+        the session, or that many of its records."""
         feed = self.feed(bus.schema, seed, count)
         first = bus.expected.published + 1
         publisher = trial.start("publish", "--bus", bus.directory, "--source", feed.source,
@@ -139,7 +139,7 @@ class Bases:
 
     @staticmethod
     def until_head(trial, bus, head, publisher):
-        """Waits until the bus's head has got so far."""
+        """Waits until the bus's head has reached `head`."""
         said = len(trial.said)
 
         def is_there():
@@ -152,11 +152,11 @@ class Bases:
             raise RuntimeError(f"the publisher ended: {publisher.outcome().err.decode()}")
 
     def publish_and_kill(self, trial, bus, seed, *options, **keywords):
-        """Publishes a feed of which little is durable, and kills the publisher. The kernel goes on
-        with what it had begun to write, and holds the publisher's lock for so long."""
+        """Publishes a feed of which little is durable, and kills the publisher. The kernel
+        completes writes that it has begun, and holds the publisher's lock until then."""
         self.publish_on(trial, bus, seed, "--sync-interval", "on-request", *options, **keywords).kill()
         path = bus.journal / "sessions"
-        if path.exists():  # a bus may be without a journal, or have it elsewhere
+        if path.exists():  # a bus may have no journal, or have it elsewhere
             with open(path, "r+b") as sessions:
                 lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
                 fcntl.fcntl(sessions, F_OFD_SETLKW, lock)
@@ -188,12 +188,12 @@ class Bases:
             for ring in bus.rings():
                 ring.unlink()
         self.publish(trial, bus, 3, *group)
-        if name == "cut":  # what was durable of the session that was cut is known only from here on
+        if name == "cut":  # the durable records of the cut session are only known now
             self._book_cut_session(trial, bus)
         return bus
 
     def shed(self, trial, bus):
-        """A session whose journal fails at once: more than a disk takes, and no patience."""
+        """A session whose journal fails immediately, because the disk is too slow."""
         done = trial.start("publish", "--bus", bus.directory, "--source",
                            "kv16:records=600000,seed=77000000", "--capacity", "2048",
                            "--on-journal-lag", "shed").outcome()
@@ -222,7 +222,7 @@ class Bases:
                 raise RuntimeError(f"other sums than the program's, of base {name}: {wrong}")
 
     def place(self, name, trial):
-        """The base in the trial's folder, which is empty."""
+        """Creates the base in the trial's folder, which is empty."""
         if name == "killed":
             return self._make(name, trial)
         copy_folder(f"{self.kept / name}/.", trial.folder)
@@ -232,8 +232,8 @@ class Bases:
 
 
 def copy_folder(source, target, at_rest=True):
-    """With modes, owners, times, links and holes, as `cp -a` does it. Where somebody still writes,
-    a file may be gone before it is copied."""
+    """Copies with modes, owners, times, links and holes, like `cp -a`. If a process still writes, a
+    file may disappear before it is copied."""
     done = subprocess.run(["cp", "-a", "--sparse=always", str(source), str(target)],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0 and (at_rest or "No such file" not in done.stderr):
@@ -241,7 +241,7 @@ def copy_folder(source, target, at_rest=True):
 
 
 def clear(work):
-    """Empties the folder of the trials, and what they left in shared memory."""
+    """Removes all files of the trials, including those in shared memory."""
     shared = pathlib.Path("/dev/shm")
     for path in [*shared.iterdir(), *shared.glob("lapwing-*/*")]:
         if path.is_dir() and not path.is_symlink():

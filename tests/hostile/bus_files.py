@@ -1,4 +1,4 @@
-"""Lapwing's files, taken apart and put together again with valid sums (docs/reference/file-formats.md)."""
+"""Parses Lapwing's files and writes them with valid sums (docs/reference/file-formats.md)."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from xxh3 import xxh3_64
 PAGE = 4096
 SESSION_BYTES = 512
 
-# (offset, struct format) of the fields that are worth a lie.
+# (offset, struct format) of the fields worth falsifying.
 SESSION = {"version": (0, "<I"), "kind": (4, "<I"), "index": (8, "<Q"), "journal_id": (16, "16s"),
            "session_id": (32, "16s"), "boot_id": (48, "16s"), "first": (64, "<Q"),
            "through": (72, "<Q"), "last": (80, "<Q"), "void_first": (88, "<Q"),
@@ -44,7 +44,7 @@ NUMBERS = (0, 1, 2, 7, 63, 64, 4095, 4096, 4097, 1 << 31, (1 << 32) - 1, 1 << 32
 
 
 def rewrite(path, change):
-    """Writes change(content) over a file, in place: it keeps its inode, its mode and its owner."""
+    """Writes change(content) to a file in place: it keeps its inode, mode and owner."""
     path = pathlib.Path(path)
     mode = path.stat().st_mode
     content = bytearray(path.read_bytes())
@@ -76,14 +76,14 @@ def seal_page(content):
 
 
 def seal_session(content, entry):
-    """The checksum of an entry of 512 bytes: of `sessions`, or of `retention`."""
+    """The checksum of a 512-byte entry of `sessions` or `retention`."""
     base = entry * SESSION_BYTES
     sum_ = xxh3_64(content[base:base + SESSION_BYTES - 8])
     struct.pack_into("<Q", content, base + SESSION_BYTES - 8, sum_)
 
 
 def link_rows(content, but=-1):
-    """Gives every sealed row of `sessions` the hash of the row before it, except row `but`."""
+    """Sets the hash of the previous row in every sealed row of `sessions`, except row `but`."""
     for entry, _ in session_entries(content):
         row = slice(entry * SESSION_BYTES, (entry + 1) * SESSION_BYTES)
         sealed = bytearray(content)
@@ -97,7 +97,7 @@ def link_rows(content, but=-1):
 
 
 def session_entries(content):
-    """The numbers of the entries that are written, and the kind of each."""
+    """The numbers and kinds of the written entries."""
     entries = []
     for entry in range(len(content) // SESSION_BYTES):
         kind = get(content, entry * SESSION_BYTES, SESSION, "kind")
@@ -108,7 +108,7 @@ def session_entries(content):
 
 
 def edit_sessions(journal, choose, changes):
-    """Changes fields of one entry, the same in both copies. choose([(entry, kind)]) picks it."""
+    """Changes fields of an entry, equally in both copies. choose([(entry, kind)]) selects it."""
     for name in ("sessions", "sessions.copy"):
         def change(content):
             entry, _ = choose(session_entries(content))
@@ -120,7 +120,7 @@ def edit_sessions(journal, choose, changes):
 
 
 def retained_from(folder):
-    """The oldest sequence that the retention of this journal's folder keeps."""
+    """The oldest sequence retained according to this journal's folder."""
     path = folder / "retention"
     content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
     oldest = [1]
@@ -159,8 +159,8 @@ def seal_index_entry(content, at, journal_id):
 
 
 def wrong_sums(bus):
-    """What of a bus's files does not have the sum that this module would give it; [] as long as
-    it and the program agree. Looks at one of each kind."""
+    """The parts of a bus's files whose sums differ from those of this module; [] if this module and
+    the program agree. Checks one file of each kind."""
     wrong, kinds = [], bus.files()
 
     def hold(what, content, seal):
@@ -189,7 +189,7 @@ def wrong_sums(bus):
 
 
 def edit_description(path, changes):
-    """Changes fields of bus.json; a value of None takes the field out."""
+    """Changes fields of bus.json. A value of None removes the field."""
     def change(content):
         description = json.loads(bytes(content))
         for name, value in changes.items():

@@ -1,11 +1,11 @@
-"""A place where the program under test can write nothing but one folder.
+"""Confines the program under test, so that it can only write to one folder.
 
-`run_confined(folder, body)` runs body() in a child that has namespaces of its own: mounts
-(everything is read-only but the folder, and a fresh tmpfs on /dev/shm), processes (they all end
-with body()), network and System V objects. /dev holds a few harmless devices and no disk.
+`run_confined(folder, body)` runs body() in a child with separate namespaces: mounts (everything is
+read-only except the folder and a new tmpfs on /dev/shm), processes (they all end with body()),
+network and System V objects. /dev contains a few harmless devices and no disk.
 
-The body starts with check_confinement(), which proves that a write elsewhere fails.
-Raises Unconfinable where the kernel or the user's rights do not allow it.
+The body starts with check_confinement(), which checks that writes elsewhere fail. Raises
+Unconfinable if the kernel or the user's rights do not allow it.
 """
 
 import ctypes
@@ -18,11 +18,12 @@ import sys
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x8000000, 0x20000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY, MS_REC, MS_PRIVATE = 2, 4, 8, 1, 0x4000, 0x40000
-SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442  # the same on every processor
+SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442  # the same on all architectures
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_RDONLY = 1, 4, 1
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP = 1, 24
-# What could undo the confinement: mount, modules, raw I/O, reboot, clock, device nodes.
+# Capabilities that could break the confinement: mount, modules, raw I/O, reboot, clock, device
+# nodes.
 DROPPED_CAPABILITIES = (21, 16, 17, 22, 25, 27)
 UNCONFINABLE_STATUS = 78
 
@@ -32,7 +33,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Unconfinable(Exception):
-    """Why there can be no confinement here."""
+    """The reason why confinement is not possible here."""
 
 
 def _checked(what, result):
@@ -60,13 +61,13 @@ def unmount(target, lazy=False):
 
 
 def drop_capabilities():
-    """For a child before its exec: root there cannot mount, make devices, or set the clock."""
+    """For a child before its exec: root there cannot mount, create devices, or set the clock."""
     for number in DROPPED_CAPABILITIES:
         _libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
 
 
 def _make_read_only_but(folder):
-    """Everything that is mounted becomes read-only; the folder is mounted anew, writable."""
+    """Makes all mounts read-only, and mounts the folder again, writable."""
     mount(None, "/", flags=MS_REC | MS_PRIVATE)
     own = _syscall("open_tree", SYS_OPEN_TREE, AT_FDCWD, os.fsencode(folder),
                    ctypes.c_uint(OPEN_TREE_CLONE | os.O_CLOEXEC))
@@ -101,8 +102,8 @@ def _made(name):
 
 
 def check_confinement(elsewhere):
-    """Raises AssertionError if a file can be made, or a mode changed, in one of these directories,
-    or if a disk has a name."""
+    """Raises AssertionError if a file can be created, or a mode changed, in one of these
+    directories, or if a disk has a name."""
     for directory in elsewhere:
         name = os.path.join(directory, f".lapwing-hostile-{os.getpid()}")
         for what, attempt in (
@@ -122,7 +123,7 @@ def check_confinement(elsewhere):
 
 
 def _first_process(folder, body):
-    """The first process of its namespace; when it ends, the kernel ends all others there."""
+    """The first process of its namespace. When it ends, the kernel ends all others there."""
     status = 1
     try:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -140,7 +141,7 @@ def _first_process(folder, body):
 
 
 def run_confined(folder, body):
-    """The status that body() returned, in a child that is confined to the folder."""
+    """Runs body() in a child that is confined to the folder. Returns its status."""
     if sys.platform != "linux" or os.geteuid() != 0:
         raise Unconfinable("needs root, to mount everything else read-only")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The confinement holds: what the harness promises of it is tried from within."""
+"""Tests the promises of the confinement from within."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ class Confinement(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def within(self, body):
-        """True if body() came to its end without an exception."""
+        """True if body() returned without an exception."""
         def run():
             body()
             return 0

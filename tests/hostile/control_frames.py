@@ -1,4 +1,4 @@
-"""Frames of a bus's control socket, put together and taken apart (docs/reference/file-formats.md)."""
+"""Creates and parses frames of a bus's control socket (docs/reference/file-formats.md)."""
 
 import struct
 
@@ -55,7 +55,7 @@ _NAMES = {number: kind for kind, number in TYPES.items()}
 
 
 def frame(kind, /, **values):
-    """The bytes of a frame; fields that are not given are 0."""
+    """The bytes of a frame. Fields that are not given are 0."""
     data = bytearray(BYTES[kind])
     HEADER.pack_into(data, 0, MAGIC, FRAME_VERSION, TYPES[kind], len(data), 0)
     for name, value in values.items():
@@ -65,7 +65,7 @@ def frame(kind, /, **values):
 
 
 def kind_of(packet):
-    """The kind of a packet, or None if this module does not know it."""
+    """The kind of a packet, or None if it is unknown."""
     if len(packet) < HEADER.size:
         return None
     return _NAMES.get(HEADER.unpack_from(packet)[2])

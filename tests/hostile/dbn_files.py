@@ -1,4 +1,4 @@
-"""DBN files of this harness's own making, right or wrong on purpose (docs/reference/file-formats.md)."""
+"""Creates DBN files, valid or deliberately invalid (docs/reference/file-formats.md)."""
 
 import dataclasses
 import struct
@@ -14,7 +14,7 @@ UNDEFINED = 2**64 - 1
 
 
 def trade(number, instrument=1, start_ns=START_NS):
-    """A trade; no two numbers give the same."""
+    """A trade. Different numbers give different trades."""
     return TRADE.pack(TRADE.size // 4, 0, 1, instrument, start_ns + number, 10_000_000 * number, 1,
                       b"T", b"B", 0x80, 0, start_ns + number, 0, number)
 
@@ -22,7 +22,7 @@ def trade(number, instrument=1, start_ns=START_NS):
 @dataclasses.dataclass
 class Metadata:
     """DBN metadata. `mappings` is [(symbol, [(first date, end date, target)])]. A count that is set
-    is written instead of the right one."""
+    is written instead of the correct one."""
     schema: str = "trades"
     dataset: str = "XTST.FEED"
     symbols: tuple = ("AAA",)
@@ -34,7 +34,7 @@ class Metadata:
     stype_out: int = NUMBER
     symbol_bytes: int = SYMBOL_BYTES
     definition_bytes: int = 0
-    length_change: int = 0  # what the length says beyond what is there
+    length_change: int = 0  # added to the correct length
     counts: dict = dataclasses.field(default_factory=dict)  # of symbols, mappings, intervals
 
     def _text(self, value, size=None):
@@ -65,6 +65,6 @@ class Metadata:
 
 
 def split(data):
-    """The metadata of a raw DBN file, and what follows them."""
+    """The metadata of a raw DBN file, and the rest."""
     end = 8 + int.from_bytes(data[4:8], "little")
     return data[:end], data[end:]

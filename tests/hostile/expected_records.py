@@ -1,6 +1,6 @@
-"""What a reader of a bus may be given: every record's line, by sequence, and no other.
+"""The records that a reader of a bus may receive: the line of every record, by sequence.
 
-A history is one journal id: sequences from 1 on, in one or more sessions, each fed by a feed whose
+A history is one journal id: sequences from 1 on, in one or more sessions, each with a feed whose
 n-th record is known. A bus has one history, or several after resets.
 """
 
@@ -11,7 +11,7 @@ MASK64 = 0xFFFFFFFFFFFFFFFF
 
 
 def kv16_content(seed, count):
-    """What `tail --format json` shows of the feed `kv16:seed=SEED`, behind the sequence."""
+    """The output of `tail --format json` for the feed `kv16:seed=SEED`, after the sequence."""
     contents = []
     for number in range(count):
         mixed = seed + number + 0x9E3779B97F4A7C15 & MASK64
@@ -22,7 +22,7 @@ def kv16_content(seed, count):
 
 
 def dbn_records(data):
-    """The records of a raw DBN file, each as bytes; what is cut off at the end is left out."""
+    """The records of a raw DBN file as bytes, without an incomplete last one."""
     if len(data) < 8 or data[:3] != b"DBN":
         return []
     at = 8 + int.from_bytes(data[4:8], "little")
@@ -37,8 +37,8 @@ def dbn_records(data):
 
 
 class Feed:
-    """The content of a feed's records: as `tail --format json` shows them behind the sequence, and,
-    where a DBN file can hold them, as bytes, with the metadata that the file begins with."""
+    """The content of a feed's records, as `tail --format json` prints them after the sequence. If a
+    DBN file can hold them, also as bytes, with the metadata at the start of the file."""
 
     def __init__(self, source, contents, records=None, metadata=b""):
         self.source, self.contents = source, contents
@@ -73,24 +73,24 @@ class Expected:
 
     @property
     def published(self):
-        """The newest sequence of the newest history."""
+        """The newest sequence in the newest history."""
         return max(self.histories[-1], default=0) if self.histories else 0
 
 
 class TailCheck:
-    """Reads what `tail --from start --format json` wrote, line by line."""
+    """Checks the output of `tail --from start --format json`, line by line."""
 
     def __init__(self, expected, known_gone=()):
-        """known_gone: ranges that a reader from the start need not speak of, since others do: what
-        retention has removed, and voids."""
+        """known_gone: ranges that a reader from the start need not report, because other commands
+        do: those removed by retention, and voids."""
         self.expected = expected
         self.known_gone = list(known_gone)
         self.faults = []
         self.candidates = list(range(len(expected.histories)))
         self.next = 1
         self.delivered = 0
-        self.told_lost = []  # ranges that an event spoke of
-        self.told = False  # any loss at all
+        self.told_lost = []  # reported by an event
+        self.told = False  # any loss was reported
 
     def fault(self, text):
         if len(self.faults) < 3:
@@ -113,7 +113,7 @@ class TailCheck:
         self.delivered += 1
 
     def silent(self, first, last):
-        """Sequences that were passed over: each must have been published never, or spoken of."""
+        """Checks skipped sequences: each must be unpublished or reported."""
         gone = self.told_lost + (self.known_gone if first == 1 else [])
         for lost_first, lost_last in sorted(gone):
             if lost_first <= first <= lost_last:
@@ -133,9 +133,9 @@ class TailCheck:
             self.told = True
 
     def read(self, outcome):
-        """Goes through a finished command's output. Exit code 0 says that nothing is missing."""
+        """Checks a finished command's output. Exit code 0 means that nothing is missing."""
         if outcome.hung:
-            return []  # that is what is wrong with it
+            return []  # the hang is the fault
         for line in outcome.out.split(b"\n"):
             if line.startswith(b'{"seq":'):
                 self.record(line)
@@ -155,7 +155,7 @@ class TailCheck:
 
 
 def check_file(expected, data, outcome):
-    """The faults of a raw DBN file that `export --summary` has written."""
+    """The faults of a raw DBN file written by `export --summary`."""
     lines = [line for line in outcome.out.splitlines() if line.startswith(b"{")]
     summary = json.loads(lines[-1]) if lines else {}
     records = dbn_records(data)
@@ -173,7 +173,7 @@ def check_file(expected, data, outcome):
             return []
         return [f"record number {unknown} of the file is not one that was published"
                 if unknown is not None else "the file mixes records of two histories"]
-    if b"reset" in outcome.err:  # the file goes on with another history, and said so
+    if b"reset" in outcome.err:  # the file continues with another history, as reported
         return faults
     if any(later <= earlier for earlier, later in itertools.pairwise(sequences)):
         faults.append("the file has records twice or out of order")

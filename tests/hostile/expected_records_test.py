@@ -1,4 +1,4 @@
-"""The comparison of records fails where it must: each way to be wrong is seen."""
+"""Tests that the comparison of records detects each kind of error."""
 
 import unittest
 

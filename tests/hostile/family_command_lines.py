@@ -1,4 +1,4 @@
-"""Command lines from a grammar: every command and option that --help names, with nasty values."""
+"""Command lines from a grammar: every command and option of --help, with nasty values."""
 
 import os
 import re
@@ -11,7 +11,7 @@ WEIGHT = 3
 TRIALS_MIN = 6
 COMMANDS_A_TRIAL = 12
 AT_ONCE = 4
-STOP_SECONDS = 0.4  # then it is asked to end: many of these run until they are
+STOP_SECONDS = 0.4  # then it is asked to end, because many run until then
 
 OPTION = re.compile(r"^  (?:-\w,)?(--[a-z-]+)((?: \S+)*)")
 COMMAND = re.compile(r"^  ([a-z]+)  +\S", re.M)
@@ -45,7 +45,7 @@ class Family:
         self.options = {}
 
     def _learn(self, trial):
-        """{command: [(option, takes a value)]} as --help says it."""
+        """{command: [(option, takes a value)]} from --help."""
         help_text = trial.run("--help").out.decode()
         commands = COMMAND.findall(help_text[help_text.index("Subcommands:"):])
         for command in commands:
@@ -75,7 +75,7 @@ class Family:
                                 f"character {found[0]!r}")
 
     def _make_traps(self, trial, bus):
-        """Things of all kinds for a command line to name."""
+        """Creates files of all kinds for command lines."""
         folder = trial.folder
         (folder / "empty").mkdir()
         (folder / "full").mkdir(mode=0o755)
@@ -101,7 +101,7 @@ class Family:
         self.foreign = [str(path) for path in (
             sentinels.directory, sentinels.home, sentinels.folder, self.world.scratch, "/",
             self.world.scratch / "bases", "/dev/shm")]
-        # What may be written over where it is named as an output: not these.
+        # Files that may be overwritten when named as an output.
         self.outputs = [str(path) for path in (
             folder / "out.dbn", folder / "out.dbn.zst", folder / "new" / "out.dbn",
             folder / "empty", folder / "fifo", folder / "loop", folder / "dead.sock",
@@ -111,7 +111,7 @@ class Family:
     def _value(self, rng, option):
         if option == "--bus" and rng.random() < 0.9:
             return rng.choice(self.paths)
-        if option in ("--journal", "--ring-dir"):  # what is named is what shall be written to
+        if option in ("--journal", "--ring-dir"):  # only paths that may be overwritten
             paths = [path for path in self.paths if "sentinels" not in path]
             return rng.choice(paths + ["none", "none"])
         if option == "--out":
@@ -128,14 +128,14 @@ class Family:
         if rng.random() < 0.03:
             return [rng.choice(TEXTS + ("publish ", "PUBLISH", "--version", "-h"))
                     for _ in range(rng.randint(0, 3))]
-        if rng.random() < 0.1:  # a directory that is none of Lapwing's
+        if rng.random() < 0.1:  # a directory that does not belong to Lapwing
             return ["publish", "--bus", rng.choice(self.foreign), "--source", "kv16:records=5",
                     *rng.choice(((), ("--group", "61100"), ("--journal", "none")))]
         command = rng.choice(sorted(self.options))
         options = self.options[command]
         names = [name for name, _ in options]
         arguments = [command]
-        sane = rng.random() < 0.8  # what is required is there, and mostly makes sense
+        sane = rng.random() < 0.8  # required arguments are present, and mostly valid
         if sane and "--bus" in names:
             arguments += ["--bus", str(bus.directory) if rng.random() < 0.6
                           else self._value(rng, "--bus")]

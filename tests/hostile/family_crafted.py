@@ -1,7 +1,8 @@
-"""Crafted bus directories: every sum is valid, and the content is a lie.
+"""Crafted bus directories: every sum is valid, but the content is false.
 
-Whoever can write a file can write its sum, so a lie may cost the records of this very bus. It may
-cost nothing else: no crash, no hang, no file of another, no other bus's ring.
+A process that can write a file can write its sum, so false content may cost the records of this
+bus. It must not cause anything else: a crash, a hang, or changes to another file or another bus's
+ring.
 """
 
 import os
@@ -43,7 +44,7 @@ class Family:
                 trial.found("`tail` showed records of 16 bytes as larger ones")
 
     def schema(self, trial, bus):
-        """The bus says everywhere that its records of 16 bytes are of a schema of larger ones."""
+        """The bus claims a schema of larger records for its records of 16 bytes."""
         name = trial.rng.choice(("dbn.mbo", "dbn.trades", "dbn.mbp-1"))
         for path in bus.files()["jnl"]:
             bus_files.edit_header(path, bus_files.SEGMENT, {"schema": name.ljust(32, "\0")})
@@ -60,7 +61,7 @@ class Family:
         return f"records of kv16 are called {name} everywhere"
 
     def bystanders(self, trial, bus):
-        """Paths that no bus may be talked into touching."""
+        """Paths that no bus may be made to touch."""
         sentinels = self.world.sentinels
         rings = sentinels.rings
         fifo = trial.folder / "fifo"
@@ -77,7 +78,7 @@ class Family:
                 "/dev/shm/lapwing-0/../../../" + str(sentinels.file)]
 
     def ring_path(self, trial, bus):
-        """The session's ring is said to be another file."""
+        """The session names another file as its ring."""
         path = str(trial.rng.choice(self.bystanders(trial, bus)))
         how = trial.rng.choice(("as it is", "open", "open", "same ids"))
 
@@ -96,8 +97,8 @@ class Family:
 
     @staticmethod
     def _open_last_session(bus):
-        """Takes the end of the last session away, so that the next start has to settle it; and
-        gives it this boot's id."""
+        """Removes the end of the last session, so that the next start has to recover it, and sets
+        this boot's id."""
         boot = bytes.fromhex(pathlib.Path("/proc/sys/kernel/random/boot_id").read_text()
                              .strip().replace("-", ""))
         for name in ("sessions", "sessions.copy"):
@@ -214,7 +215,7 @@ class Family:
         return f"an entry of {path.name} made up"
 
     def retention(self, trial, bus):
-        """Retention is said to keep from elsewhere on."""
+        """Changes the start of the retained records."""
         path = trial.rng.choice(bus.files()["retention"])
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
         oldest = trial.rng.choice((trial.rng.randrange(1 << 20) * slots + 1,

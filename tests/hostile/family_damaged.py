@@ -17,7 +17,7 @@ OF_CONTENT = (mutations.flip_bit, mutations.overwrite, mutations.swap_with_anoth
 
 @dataclasses.dataclass
 class Place:
-    """What a mutation may need besides the path."""
+    """Other data that a mutation may need."""
     folder: pathlib.Path
     kept: pathlib.Path
     sentinels: object
@@ -37,23 +37,23 @@ class Family:
         name, index = self._combination(trial)
         bus = self.world.bases.place(name, trial)
         kind, mutation = self._harm(trial, bus, index)
-        # A ring's slots have no sums, nor have the journal's beyond what is durable.
+        # The slots of a ring have no sums, and neither do the journal's after `durable`.
         bare = bus.name == "killed" and kind in ("ring", "jnl") and mutation in OF_CONTENT
         use = use_bus.Use(trial, bus, self.world.bases, trusted=not bare)
         use.check_recording = not kind.startswith("recording")
-        # To move the old journal away is what the program itself advises for another feed.
+        # The program itself recommends moving the old journal away for another feed.
         use.may_begin_anew |= not bus.journal.exists()
         use.all()
 
     @staticmethod
     def _combination(trial):
-        """A base and a mutation: every pair comes up before one comes again."""
+        """A base and a mutation. Every pair occurs before one is repeated."""
         deck = [(name, index) for index in range(len(mutations.OF_FILES))
                 for name in bases.Bases.NAMES]
         return deck[(trial.number * 7919 + trial.seed) % len(deck)]
 
     def _harm(self, trial, bus, index):
-        """Harms one path. Returns its kind, and the mutation."""
+        """Harms one path. Returns its kind and the mutation."""
         rng = trial.rng
         kinds = bus.files()
         if rng.random() < 0.15:

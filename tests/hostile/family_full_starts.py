@@ -1,7 +1,7 @@
-"""Starts on full file systems: so many pages or files are left for the journal, the ring or both.
+"""Starts on full file systems, with few pages or files left for the journal, the ring or both.
 
-A start works, or fails with words and leaves nothing that takes room. With room again a publisher
-starts, and no record is lost.
+A start works, or fails with a message and leaves nothing that takes space. When there is space
+again, a publisher starts, and no record is lost.
 """
 
 import json
@@ -22,14 +22,14 @@ PAGE = 4096
 ROOM = "size=64m,nr_inodes=4096"
 REMOUNT = 0x20
 PAGES_LEFT_MAX, FILES_LEFT_MAX = 120, 14
-SEEDS_WITHOUT_ROOM, SEED_WITH_ROOM = (3, 4, 5), 9  # of the feeds of those starts
+SEEDS_WITHOUT_ROOM, SEED_WITH_ROOM = (3, 4, 5), 9  # of the feeds of these starts
 SHARED = pathlib.Path("/dev/shm")
 SHARED_ROOM = "mode=1777,size=512m,nr_inodes=1m"
 SHARED_FLAGS = confinement.MS_NOSUID | confinement.MS_NODEV
 
 
 class Disk:
-    """A tmpfs, which can be made as small as what is in it."""
+    """A tmpfs, which can be reduced to the size of its contents."""
 
     def __init__(self, path, room=ROOM, flags=0):
         self.path, self.room, self.flags = path, room, flags
@@ -46,13 +46,13 @@ class Disk:
         confinement.mount("tmpfs", str(self.path), options=options, flags=REMOUNT | self.flags)
 
     def leave(self, pages, files):
-        """From now on only so many pages or files can be added; None: no limit but `room`."""
+        """Limits the pages or files that can be added. None: only `room` limits them."""
         found = os.statvfs(self.path)
         used_pages = (found.f_blocks - found.f_bfree) * found.f_bsize // PAGE
         used_files = found.f_files - found.f_ffree
         options = []
         if pages is not None:
-            options.append(f"size={max(1, used_pages + pages) * PAGE}")  # 0 means no limit
+            options.append(f"size={max(1, used_pages + pages) * PAGE}")  # 0 would mean no limit
         if files is not None:
             options.append(f"nr_inodes={used_files + files}")
         self._remount(",".join(options))
@@ -82,7 +82,7 @@ class Family:
 
     @staticmethod
     def _keep(trial, disk):
-        """What a finding needs of a file system that goes."""
+        """Stores what a finding needs before the file system is unmounted."""
         if trial.findings:
             shutil.copytree(disk.path, trial.folder / "disk-kept", symlinks=True,
                             ignore=shutil.ignore_patterns("*.sock"))
@@ -94,9 +94,9 @@ class Family:
         bus.directory = disk.path / "bus"
         bus.journal = bus.directory / "journal"
         bus.fold = "latest" if bus.schema == "kv16" else "orders"
-        for seed in (*SEEDS_WITHOUT_ROOM, SEED_WITH_ROOM):  # takes room, too, if it is not made yet
+        for seed in (*SEEDS_WITHOUT_ROOM, SEED_WITH_ROOM):  # creates the feeds first
             self.bases.feed(bus.schema, seed, use_bus.MORE)
-        # A bus on a tmpfs has its ring beside it, unless it is placed.
+        # A bus on a tmpfs has its ring next to it, unless it is placed elsewhere.
         options = ("--ring-dir", str(SHARED if in_shared else memory.path))
         before = rng.choice(("nothing", "closed", "killed", "killed", "closed, then killed"))
         count = rng.choice((1, 64, 300, 1024, 2048, 2500))
@@ -117,13 +117,13 @@ class Family:
         for place in small:
             place.give_room()
         self._start_with_room(trial, bus, memory, use, options)
-        return failed  # a start that worked at once has tried nothing
+        return failed  # a start that worked immediately has tested nothing
 
     def _rings(self, bus, memory):
         return [*memory.path.rglob("bus-*/*.ring"), *bus.directory.rglob("*.ring")]
 
     def _start_repeatedly(self, trial, bus, memory, options):
-        """Starts while there is no room. True if one failed."""
+        """Starts publishers without space. Returns True if one failed."""
         rings = len(self._rings(bus, memory))
         sessions = len(under_harm.sessions_of(trial, bus)) if bus.directory.exists() else 0
         failures = 0

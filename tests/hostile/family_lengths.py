@@ -1,7 +1,7 @@
-"""Files of a wrong length: cut, emptied, extended, with holes. No byte that stays is changed.
+"""Files of wrong length: cut, emptied, extended, with holes. Remaining bytes are unchanged.
 
-Whatever `publish` refuses, `verify` reports, and after `repair` a publisher starts. No record is
-wrong, and what is lost is reported.
+If `publish` refuses a bus, `verify` reports it, and after `repair` a publisher starts. No record is
+wrong, and losses are reported.
 """
 
 import os
@@ -20,19 +20,19 @@ DONE, DAMAGED = 0, 4
 CURSOR = struct.Struct("<QIIQ16s16sQQQQ32s")  # CursorEntry without its checksum
 CURSOR_MAGIC = 0x003152554357504C
 CURSOR_BYTES, CURSOR_COPY_AT = 8192, 4096
-# What `verify` does not read, since a start makes it again or does without it.
+# Files that `verify` does not read, because a start creates them again or does not need them.
 BESIDE_THE_JOURNAL = ("bus.json", "metadata.dbn", "ring", "lock of the bus", "lock of the journal",
                       "control.sock")
 
 
 def zeros_at_end(path):
-    """Where the zeros at the end of a file begin."""
+    """The start of the zeros at the end of a file."""
     content = path.read_bytes()
     return len(content.rstrip(b"\0"))
 
 
 def punch_zeros(path):
-    """Makes holes of all pages of zeros: no byte changes."""
+    """Turns all pages of zeros into holes, without changing a byte."""
     content = path.read_bytes()
     os.truncate(path, 0)
     os.truncate(path, len(content))
@@ -54,7 +54,7 @@ def append(data):
     return add
 
 
-# {what: change(path, size)}
+# {name: change(path, size)}
 CHANGES = {
     "cut by a byte": cut_by(1),
     "cut by a page": cut_by(PAGE),

@@ -1,7 +1,7 @@
-"""Too little of something: memory, descriptors, processes, file size, stack, processor time, disk;
-outputs that are full or closed; signals of the kernel.
+"""Lack of resources: memory, descriptors, processes, file size, stack, processor time, disk; full
+or closed outputs; signals of the kernel.
 
-A command ends with words, or works. Afterwards the bus is read and published to without limits.
+A command works or ends with a message. Then the bus is used without limits.
 """
 
 import os
@@ -21,7 +21,7 @@ MIB = 1 << 20
 UNHEARD_BYTES_MAX = 128 * MIB
 ADDRESS = [size * MIB for size in (8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 200, 256, 320, 400,
                                    600)]
-STACK = (256 << 10, 1 << 20)  # with less, a command may end by SIGSEGV
+STACK = (256 << 10, 1 << 20)  # with less, SIGSEGV is allowed
 DESCRIPTORS = list(range(3, 24)) + [32, 64]
 WORDS_BYTES = 512
 FILE_SIZE = (0, 1, 100, 511, 512, 4096, 4097, 65536, 65537, 69632, 70000, 131072, 200000, 1 << 20)
@@ -39,7 +39,7 @@ class Family:
         return self.kinds[trial.number % len(self.kinds)](trial)
 
     def _least_that_loads(self, trial, what, values, number):
-        """The values with which the program can be loaded at all: what fails before is not its."""
+        """The values with which the program can be loaded. Earlier failures are not its fault."""
         if what not in self._least:
             for index, value in enumerate(values):
                 process = trial.start("--version", before_exec=lambda limit=value:
@@ -66,7 +66,7 @@ class Family:
 
         def limit():
             resource.setrlimit(number, (value, value))
-        # Standard error is a file here, and has the same limit.
+        # Standard error is a file here, with the same limit.
         words_fit = what != "size" or value >= WORDS_BYTES
         outcome = under_harm.run_one(self.world, trial, limit, expect_words=words_fit)
         if outcome.code == DAMAGED:
@@ -75,7 +75,7 @@ class Family:
         return True
 
     def no_listener(self, trial):
-        """Who finds nobody to talk to has not used memory for what it might have said."""
+        """A side without a peer must not use memory for messages."""
         pipe = trial.start("pipe", "--connect", trial.folder / "x.sock", "--retry", "600s",
                            "--max-message", trial.rng.choice(("512M", "1G")))
         resident = trial.check(pipe, stop_after=1.0).resident_bytes
@@ -84,7 +84,7 @@ class Family:
         return True
 
     def _as_another(self, trial, processes):
-        """The limit of processes holds for users other than root: one of them has its own bus."""
+        """The limit of processes applies only to other users than root: one of them has a bus."""
         os.chmod(trial.folder, 0o777)
 
         def become():
@@ -105,7 +105,7 @@ class Family:
         return True
 
     def full_output(self, trial):
-        """A device that is full: whoever had something to say must not end with 0."""
+        """A full device: a command with output must not exit with 0."""
         bus = self.world.bases.place(trial.rng.choice(("clean", "kv16")), trial)
         for name, line in under_harm.commands(self.world, trial, bus).items():
             if name in ("repair",):
@@ -121,7 +121,7 @@ class Family:
         return True
 
     def closed_pipe(self, trial):
-        """The reader of an output has gone."""
+        """The reader of the output has ended."""
         bus = self.world.bases.place("clean", trial)
         for name, line in under_harm.commands(self.world, trial, bus).items():
             read_end, write_end = os.pipe()
@@ -132,7 +132,7 @@ class Family:
         return True
 
     def closed(self, trial):
-        """Standard input, output or error are not open: nothing else may be taken for them."""
+        """Standard input, output or error are closed: no other file may be used as one."""
         chosen = trial.rng.sample((0, 1, 2), trial.rng.randint(1, 3))
         trial.note(f"closed descriptors: {chosen}")
 
@@ -143,7 +143,7 @@ class Family:
         return True
 
     def full_disk(self, trial):
-        """A file system of a few MiB for the bus, or for what is made of it."""
+        """A file system of a few MiB for the bus, or for its copies."""
         size = trial.rng.choice((64, 128, 200, 300, 400, 700, 1200)) << 10
         small = trial.folder / "small"
         small.mkdir()
@@ -170,14 +170,14 @@ class Family:
         return True
 
     def signalled(self, trial):
-        """The signals that a terminal or a limit sends end a command properly."""
+        """The signals of terminals and limits end a command properly."""
         number = trial.rng.choice((signal.SIGHUP, signal.SIGXCPU, signal.SIGINT, signal.SIGTERM,
                                    signal.SIGXFSZ, signal.SIGPIPE, signal.SIGQUIT))
         trial.note(f"signal {number.name}")
         bus = self.world.bases.place("kv16", trial)
         publisher = trial.start("publish", "--bus", bus.directory, "--source", "kv16:records=100",
                                 "--linger", "600s")
-        # A tail has caught up before that, with what is in the journal already.
+        # A tail has already read the journal by then.
         self.world.bases.until_head(trial, bus, bus.expected.published + 100, publisher)
         follower = trial.start("tail", "--bus", bus.directory, "--from", "start", "--format",
                                "json")
@@ -185,9 +185,9 @@ class Family:
                     or b'"caught-up"' in follower.out_path.read_bytes())
         for process in (follower, publisher):
             process.signal(number)
-            if number in (signal.SIGXFSZ, signal.SIGPIPE):  # these are answered by an error
+            if number in (signal.SIGXFSZ, signal.SIGPIPE):  # these cause errors of calls
                 process.signal(signal.SIGTERM)
-            if number == signal.SIGQUIT:  # this one is for a dump of memory
+            if number == signal.SIGQUIT:  # this one may dump core
                 process.kill()
             else:
                 trial.check(process)

@@ -1,7 +1,7 @@
-"""Logs of up to a million sessions, of both versions: whole, shortened, or with crafted rows.
+"""Logs of up to a million sessions, in both versions: complete, shortened, or with crafted rows.
 
-Every command ends within its limits. If the log is whole, each reader gets every record, and a
-publisher continues behind them.
+Every command ends within its limits. If the log is complete, each reader gets every record, and a
+publisher continues after them.
 """
 
 import dataclasses
@@ -20,28 +20,28 @@ NAME = "many sessions"
 WEIGHT = 3
 TRIALS_MIN = 3
 SESSIONS_BITS = 20
-ROWS_MAX = 1 << 22  # that the program reads
+ROWS_MAX = 1 << 22  # maximum that the program reads
 ROW = bus_files.SESSION_BYTES
 BEGIN, RESERVE, END, SHORTENED = 1, 2, 3, 4
 CLOSED = 1
 RECORDS = 300
 BATCH_ROWS = 8192
-SLOTS_OF_BLOCK = 4096 // 32  # of kv16
+SLOTS_OF_BLOCK = 4096 // 32  # for kv16
 ID = struct.Struct("<Q8s")
 
 
 @dataclasses.dataclass
 class Shape:
-    """How a log is made. `crafted` are numbers of rows."""
+    """The shape of a log. `crafted` are numbers of rows."""
     sessions: int
     version: int
-    reserves: int  # rows of a session beside its begin and its end
+    reserves: int  # rows of a session in addition to its begin and end
     skipped: int  # rows in the hole of a shortened log
     crafted: frozenset
 
 
 class Log:
-    """Rows behind the session that has records, which keeps its own."""
+    """Rows after the session with records, which keeps its own rows."""
 
     def __init__(self, content, shape, rng, numbers):
         rows = [bytearray(content[entry * ROW:(entry + 1) * ROW])
@@ -55,7 +55,7 @@ class Log:
         self.rows = 0
 
     def _templates(self):
-        """Rows of a session without records: its begin, a reservation, and its end."""
+        """The rows of a session without records: begin, reservation and end."""
         begin = bytearray(self.begin)
         bus_files.put(begin, 0, bus_files.SESSION, "first", self.last + 1)
         bus_files.put(begin, 0, bus_files.SESSION, "source_offset", self.last)
@@ -72,7 +72,7 @@ class Log:
         return begin, reserve, end
 
     def _all(self):
-        """Every row, not yet numbered and sealed."""
+        """All rows, before numbering and sealing."""
         step = SLOTS_OF_BLOCK
         begin, reserve, end = self._templates()
         for number in range(self.shape.sessions):
@@ -89,7 +89,7 @@ class Log:
                 yield row
 
     def _seal(self, row, kind):
-        """Numbers, links and sums a row."""
+        """Numbers, links and seals a row."""
         struct.pack_into("<IIQ", row, 0, self.shape.version, kind, self.index)
         if self.shape.version >= 2:
             struct.pack_into("<Q", row, 464, self.previous)
@@ -100,7 +100,7 @@ class Log:
         self.previous = xxh3_64(row)
 
     def _shortened(self):
-        """Row 0 of a log whose oldest rows were dropped."""
+        """Row 0 of a log without its oldest rows."""
         row = bytearray(ROW)
         for name in ("journal_id", "session_id"):
             bus_files.put(row, 0, bus_files.SESSION, name,
@@ -109,7 +109,7 @@ class Log:
         return row
 
     def write(self, path):
-        """The whole log; a batch of rows at a time."""
+        """Writes the complete log in batches of rows."""
         os.truncate(path, 0)
         with open(path, "r+b", buffering=0) as file:
             if self.shape.skipped:
@@ -134,7 +134,7 @@ class Log:
         self.rows = self.index
 
     def _crafted(self, row):
-        """A copy of a sealed row with lies in it, sealed again; the next row is linked to it."""
+        """A falsified copy of a sealed row, sealed again. The next row is linked to it."""
         row = bytearray(row)
         for name in self.rng.sample(sorted(bus_files.SESSION), self.rng.randint(1, 2)):
             form = bus_files.SESSION[name][1]
@@ -149,7 +149,7 @@ class Log:
 
 class Use(use_bus.Use):
     def _find_voids(self):
-        """These logs have none, and `info --json` of a million sessions is too long to read."""
+        """These logs have no voids, and `info --json` of a million sessions is too long to read."""
 
 
 class Family:
@@ -185,7 +185,7 @@ class Family:
 
     @staticmethod
     def _copy(rng, journal, path):
-        """The second copy of the log: the same, missing, or behind."""
+        """The second copy of the log: equal, missing, or older."""
         copy = journal / "sessions.copy"
         what = rng.choice(("the same", "missing", "behind"))
         copy.unlink()
@@ -224,7 +224,7 @@ class Family:
             use.repair()
             use.publisher()
         use.tail()
-        # Version 1 knows a source by a record of its last session, and here that has none.
+        # Version 1 identifies a source by a record of its last session, which does not exist here.
         self._resume(trial, bus, is_whole and not full and shape.version >= 2)
 
     @staticmethod

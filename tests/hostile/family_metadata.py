@@ -1,7 +1,7 @@
-"""Crafted DBN metadata: in a source, and in a bus, where the hash of each is right.
+"""Crafted DBN metadata in a source and, with a correct hash, in a bus.
 
-Readers end within their limits. If the metadata can be parsed, `tail --instrument` shows the
-records of the instruments that the symbol stands for, and no others.
+Readers end within their limits. If the metadata can be parsed, `tail --instrument` shows exactly
+the records of the instruments of the symbol.
 """
 
 import csv
@@ -26,8 +26,8 @@ RECORDS = 24
 NAMES = ("AAA", "BBB", "005930", "7")
 DATES = (0, 1, 20231231, 20240102, 20240103, 20240104, 20240105, 20240106, 20240199, 20250101,
          99991231, (1 << 32) - 1)
-HUGE_BYTES = 63 << 20  # the program reads 64 MiB of metadata
-PARSED = 0  # exit code of a reader that could use the metadata
+HUGE_BYTES = 63 << 20  # the program reads at most 64 MiB of metadata
+PARSED = 0  # exit code of a reader that used the metadata
 
 
 def date_of(utc_ns):
@@ -36,8 +36,9 @@ def date_of(utc_ns):
 
 
 class Model:
-    """What symbols stand for (include/lapwing/symbols.h): each mapping holds from its first date to
-    the day before its end; of several, the one that began last counts, also outside of all."""
+    """The meaning of symbols (include/lapwing/symbols.h). Each mapping is valid from its first date
+    to the day before its end. If there are several, the one with the latest start counts, also on
+    dates outside all of them."""
 
     def __init__(self, mappings):
         self.all = [(symbol, int(target), first, end) for symbol, intervals in mappings
@@ -45,7 +46,7 @@ class Model:
 
     @staticmethod
     def _newest(mappings, date):
-        """The last one that holds on that date, or else the last one."""
+        """The last mapping that is valid on that date, otherwise the last one."""
         ordered = sorted(mappings, key=lambda mapping: mapping[2])  # stable
         if len(ordered) == 1:
             return ordered[0]
@@ -73,7 +74,7 @@ class Family:
                  self.file_beside_the_bus)
         return cases[trial.number % len(cases)](trial)
 
-    # What the bus is made of
+    # Creation of the bus
 
     def _records(self):
         return [dbn_files.trade(n, INSTRUMENTS[n % len(INSTRUMENTS)],
@@ -81,7 +82,7 @@ class Family:
                 for n in range(RECORDS)]
 
     def _publish(self, trial, metadata, name="bus"):
-        """A bus of the records, from a file with this metadata; and the command's outcome."""
+        """A bus with the records of a file with this metadata, and the command's outcome."""
         bus = bases.Bus(trial.folder, name, "dbn.trades", expected_records.Expected())
         bus.directory = trial.folder / name
         source = trial.folder / f"{name}.dbn"
@@ -90,8 +91,8 @@ class Family:
                               *bases.SEGMENT, "--summary")
 
     def _place(self, trial, metadata):
-        """A bus whose session names crafted metadata, with the right hash and valid sums. Every
-        other one has them from a publisher, if a publisher accepts them."""
+        """A bus whose session contains crafted metadata, with the correct hash and valid sums. In
+        half of the cases a publisher writes them, if it accepts them."""
         if trial.rng.random() < 0.5:
             bus, published = self._publish(trial, metadata, "crafted")
             if published.code == 0:
@@ -107,10 +108,10 @@ class Family:
                                 {"metadata_hash": hash_of})
         return bus
 
-    # What is asked of it
+    # Checks of the bus
 
     def _readers(self, trial, bus):
-        """Every reader that parses metadata, or copies them."""
+        """All readers that parse or copy metadata."""
         at = ("--bus", bus.directory)
         ends = ("--until-closed", "--reattach", "0")
         symbol = trial.rng.choice(NAMES)
@@ -137,7 +138,7 @@ class Family:
             trial.found("`export` wrote other records than those published")
 
     def _symbols(self, trial, bus, model):
-        """What each symbol stands for on each day."""
+        """Checks the instruments of each symbol on each day."""
         for symbol in NAMES:
             outcome = trial.run("tail", "--bus", bus.directory, "--from", "start", "--until-closed",
                                 "--reattach", "0", "--format", "csv", "--instrument", symbol)
@@ -156,7 +157,7 @@ class Family:
                 trial.found(f"`tail --instrument {symbol}` ended with {outcome.code}, with the "
                             f"records {shown} instead of {due}")
 
-    # The crafts
+    # Crafted metadata
 
     def _mappings(self, rng, targets=INSTRUMENT_TEXTS):
         return tuple((rng.choice(NAMES), tuple(
@@ -164,8 +165,8 @@ class Family:
             for _ in range(rng.choice((0, 1, 1, 2, 3, 6))))) for _ in range(rng.randint(0, 6)))
 
     def dates(self, trial):
-        """Valid metadata: intervals that overlap, are empty, end before they begin, or have dates
-        that do not exist; symbols that share an instrument; targets that are not numbers."""
+        """Valid metadata: intervals that overlap, are empty, end before they begin, or have invalid
+        dates; symbols that share an instrument; targets that are not numbers."""
         targets = INSTRUMENT_TEXTS * 3 + ("", "x", "4294967295")
         mappings = self._mappings(trial.rng, targets)
         trial.note(f"mappings {mappings}")
@@ -174,7 +175,7 @@ class Family:
         self._readers(trial, bus)
 
     def wrong_counts(self, trial):
-        """Counts and lengths that do not fit what is there."""
+        """Counts and lengths that do not match the data."""
         rng = trial.rng
         numbers = (0, 1, 2, 3, 70, 71, 72, 1 << 16, 1 << 24, 1 << 31, (1 << 32) - 1)
         changes = dict(rng.choice((
@@ -192,8 +193,8 @@ class Family:
         self._readers(trial, self._place(trial, metadata.encode()))
 
     def huge(self, trial):
-        """As many symbols, mappings or intervals as the largest metadata hold, in an order that is
-        slow to sort."""
+        """The maximum number of symbols, mappings or intervals in the largest metadata, in an order
+        that is slow to sort."""
         what = trial.rng.choice(("symbols", "mappings", "intervals", "intervals",
                                  "names of one letter"))
         size = trial.rng.choice((1 << 20, 8 << 20, HUGE_BYTES))
@@ -215,7 +216,7 @@ class Family:
         self._readers(trial, self._place(trial, metadata.encode()))
 
     def flipped(self, trial):
-        """Bytes of valid metadata changed at random, behind a right hash."""
+        """Valid metadata with randomly changed bytes and a correct hash."""
         mappings = self._mappings(trial.rng)
         content = bytearray(dbn_files.Metadata(symbols=NAMES, mappings=mappings).encode())
         for _ in range(trial.rng.choice((1, 2, 8))):
@@ -229,7 +230,7 @@ class Family:
         self._readers(trial, self._place(trial, bytes(content)))
 
     def file_beside_the_bus(self, trial):
-        """`metadata.dbn` of the bus is another one: the session's own, kept by its hash, count."""
+        """Replaces the bus's `metadata.dbn`. The session's own one must be used."""
         mappings = self._mappings(trial.rng)
         metadata = dbn_files.Metadata(symbols=NAMES, mappings=mappings)
         bus, published = self._publish(trial, metadata.encode())

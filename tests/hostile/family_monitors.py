@@ -1,7 +1,8 @@
-"""Other users, and clocks, against the monitors of a good user: `top`, `serve`, `buses`, `health`.
+"""Other users and clocks attack the monitors of a good user: `top`, `serve`, `buses`, `health`.
 
-In each trial a good user, root or another one, watches its own bus beside the attack. A reading
-that lacks it, or comes late, is a finding. The family prints the longest time between two readings.
+In each trial a good user, root or another one, watches its own bus during the attack. A reading
+without the bus, or a late reading, is a finding. The family prints the longest time between two
+readings.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ CASES = {
 
 
 class Scene:
-    """What a case works with."""
+    """The environment of a case."""
 
     def __init__(self, trial, template, bases, held):
         self.trial, self.rng, self.template, self.bases = trial, trial.rng, template, bases
@@ -44,13 +45,13 @@ class Scene:
         self.is_root = self.rng.random() < 0.3
         become = None if self.is_root else self.user(GOOD)
         self.good = good_user.GoodUser(trial, 0 if self.is_root else GOOD, become)
-        # For longer in a long run.
+        # Longer in a long run.
         self.seconds = min(WATCHED_SECONDS_MAX, max(WATCHED_SECONDS, trial.seconds_left() / 60))
         trial.note(f"the good user is {'root' if self.is_root else GOOD}")
 
     @staticmethod
     def user(uid):
-        """For a child before its exec; that user is in the group."""
+        """For a child before its exec. The user is in the group."""
         return lambda: lock_holder.become(uid, uid, [GROUP])
 
     def attackers(self, count):
@@ -65,7 +66,7 @@ class Scene:
         return path
 
     def forge(self, uid, name="bus", **changes):
-        """A bus of that user, in a directory of its own."""
+        """A bus of that user in its own directory."""
         home = self.home(uid)
         number = len(list(home.iterdir()))
         return forged_buses.ForgedBus(self.template, uid, home / f"{number:04}" / "bus", self.rng,
@@ -76,7 +77,7 @@ class Scene:
         return self._held.enter_context(Attacker(self.trial, uid, prepare, [GROUP]))
 
     def shuffled(self, *steps):
-        """Takes these steps in some order."""
+        """Runs these steps in random order."""
         steps = list(steps)
         self.rng.shuffle(steps)
         for step in steps:
@@ -111,14 +112,14 @@ class Family:
             known[who] = max(known.get(who, 0.0), seconds)
 
     def figures(self):
-        """Lines for the end of the run."""
+        """The lines printed at the end of the run."""
         for name, longest in self._longest.items():
             shown = ", ".join(f"{who} {seconds:.2f} s" for who, seconds in sorted(longest.items()))
             yield f"{name}: longest time between two readings: {shown}"
 
     @staticmethod
     def _clear():
-        """Removes what the users of this family have made in shared memory."""
+        """Removes the files of this family's users in shared memory."""
         for path in forged_buses.SHARED.iterdir():
             if path.lstat().st_uid in (GOOD, *ATTACKERS):
                 if path.is_dir() and not path.is_symlink():

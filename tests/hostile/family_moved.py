@@ -1,7 +1,7 @@
-"""Copied, renamed and moved buses, and locks, sockets and files that are removed under those who
-use them; publishers that are killed and start again meanwhile.
+"""Copied, renamed and moved buses; locks, sockets and files that are removed while in use;
+publishers that are killed and restarted meanwhile.
 
-Whatever a subscriber was once given stays where it was, and can be read again.
+Records once delivered to a subscriber keep their sequences, and can be read again.
 """
 
 import os
@@ -16,7 +16,7 @@ NAME = "moved"
 WEIGHT = 4
 TRIALS_MIN = 10
 RENAMED_SECONDS = 0.5
-RENAMED_SECONDS_MAX = 1.0  # longer than that by chance: such a trial proves nothing
+RENAMED_SECONDS_MAX = 1.0  # a longer time by chance makes the trial void
 
 
 class Family:
@@ -39,7 +39,7 @@ class Family:
         return bus
 
     def _copy(self, trial, bus):
-        """A copy of the bus's directory as it is, whoever runs on it."""
+        """A copy of the bus's current directory, even while it is in use."""
         other = bases.Bus(trial.folder, "copy", bus.schema, bus.expected.copy())
         other.directory = trial.folder / "copy"
         bases.copy_folder(bus.directory, other.directory, at_rest=False)
@@ -51,10 +51,10 @@ class Family:
             trial.found(f"the original's ring was removed {when}")
 
     def copy_of_the_dead(self, trial):
-        """A publisher on a copy leaves the ring of the killed original alone."""
+        """A publisher on a copy does not use the ring of the killed original."""
         bus = self._bus(trial)
         self.bases.publish_and_kill(trial, bus, 1)
-        use_bus.Use(trial, bus, self.bases).tail()  # now a subscriber has been given everything
+        use_bus.Use(trial, bus, self.bases).tail()  # now a subscriber has received everything
         copy = self._copy(trial, bus)
         on_copy = use_bus.Use(trial, copy, self.bases)
         on_copy.publisher()
@@ -64,7 +64,7 @@ class Family:
         return True
 
     def _goes_on_with_everything(self, trial, bus):
-        """The next publisher recovers all that was published, and nothing is lost to readers."""
+        """The next publisher recovers all published records, and readers lose nothing."""
         use = use_bus.Use(trial, bus, self.bases)
         first = use.publisher()
         published = bus.expected.published - use_bus.MORE
@@ -78,7 +78,7 @@ class Family:
         use.readers()
 
     def copy_of_the_living(self, trial):
-        """The same while the original runs, idle or writing."""
+        """The same while the original is running, idle or writing."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1, *trial.rng.choice(
             ((), ("--sync-interval", "on-request"))))
@@ -131,12 +131,12 @@ class Family:
         return True
 
     def prepared_files_gone(self, trial):
-        """A segment that is prepared and empty is missing when the publisher stops."""
+        """A prepared, empty segment is missing when the publisher stops."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1)
         use = use_bus.Use(trial, bus, self.bases)
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
-        # In the journal's own folder: beside it are kept schemas and metadata.
+        # Only the journal's own folder, because schemas and metadata are stored next to it.
         unused = [path for path in bus.journal.glob("*/*")
                   if path.name == "retention"
                   or path.suffix in (".jnl", ".sum", ".idx")
@@ -183,7 +183,7 @@ class Family:
         return True
 
     def renamed_for_a_moment(self, trial):
-        """Readers of a bus that is away for half a second lose nothing."""
+        """Readers of a bus that is renamed for half a second lose nothing."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1, count=60_000 if bus.schema == "kv16"
                                           else bases.RECORDS)
@@ -196,7 +196,7 @@ class Family:
                     or not follower.alive())
         begun = time.monotonic()
         os.rename(bus.directory, away)
-        time.sleep(RENAMED_SECONDS)  # is what is tried, not a wait for something
+        time.sleep(RENAMED_SECONDS)  # part of the test, not a wait
         os.rename(away, bus.directory)
         took = time.monotonic() - begun
         trial.note(f"the bus's directory renamed for {took:.2f} s")
@@ -214,7 +214,7 @@ class Family:
         return True
 
     def moved_for_good(self, trial):
-        """A directory that was moved under its publisher holds everything where it is now."""
+        """A directory that is moved while in use contains everything at its new path."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1)
         bus.directory.rename(trial.folder / "moved")
@@ -231,7 +231,7 @@ class Family:
         return True
 
     def failed_at_its_end(self, trial):
-        """A bus whose last session has failed: every reader comes to an end."""
+        """A bus whose last session has failed: every reader ends."""
         bus = self.bases.place("kv16", trial)
         self.bases.shed(trial, bus)
         trial.note("the last session's journal has failed")
@@ -245,7 +245,7 @@ class Family:
         return True
 
     def killed_and_restarted(self, trial):
-        """A subscriber that stays sees every record of publishers that are killed, once."""
+        """A continuous subscriber receives every record of killed publishers once."""
         bus = self._bus(trial)
         feed = self.bases.feed(bus.schema, 3, 8000 if bus.schema == "kv16" else bases.RECORDS)
         bus.expected.add_session(1, feed)
@@ -272,7 +272,7 @@ class Family:
         return True
 
     def socket_or_ring_removed(self, trial):
-        """A socket or a ring that is gone is noticed; what is in the journal stays."""
+        """A removed socket or ring is detected, and the records in the journal remain."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1)
         what = trial.rng.choice(("socket", "ring", "ring's directory", "bus.json"))

@@ -1,7 +1,7 @@
-"""Other users of the machine: they lock what they can read, and take names that a bus needs.
+"""Other users of the machine lock files that they can read, and take names that a bus needs.
 
-The bus belongs to an unprivileged user and has a group. Its publisher is killed and starts again.
-Readers get exactly what was published, and nothing of the others is followed or changed.
+The bus belongs to an unprivileged user and has a group. Its publisher is killed and restarted.
+Readers get exactly the published records, and no files of the other users are followed or changed.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def user(uid, *groups):
 class Family:
     def __init__(self, world):
         self.world, self.bases = world, world.bases
-        for schema in ("kv16", "dbn.mbo"):  # as root, who may make the bus that this takes
+        for schema in ("kv16", "dbn.mbo"):  # as root, who may create the bus that this needs
             for seed in (1, 2, 3):
                 self.bases.feed(schema, seed, RECORDS)
             for seed in range(901, 905):
@@ -55,7 +55,7 @@ class Family:
 
     @staticmethod
     def _clear():
-        """Removes what the users of this family have made in shared memory."""
+        """Removes the files of this family's users in shared memory."""
         for path in SHARED.iterdir():
             if path.lstat().st_uid in (OWNER, MEMBER, STRANGER):
                 if path.is_dir() and not path.is_symlink():
@@ -80,7 +80,7 @@ class Family:
             trial.found(f"a reader of user {who}: {fault}")
 
     def _publish(self, trial, bus, seed, *options):
-        """A publisher to its end, which has to start."""
+        """Runs a publisher, which must start, to its end."""
         feed = self.bases.feed(bus.schema, seed, RECORDS)
         done = trial.run("publish", "--bus", bus.directory, "--source", feed.source, *bases.SEGMENT,
                          "--summary", *options)
@@ -97,7 +97,7 @@ class Family:
     # Locks
 
     def locks(self, trial):
-        """Locks on all files and directories, taken before or while a publisher runs."""
+        """Locks all files and directories, before or while a publisher runs."""
         rng = trial.rng
         bus, options = self._bus(trial)
         if rng.random() < 0.6:
@@ -134,7 +134,7 @@ class Family:
         return True
 
     def _tools(self, trial, bus):
-        """Commands that write files of their own beside the bus, while others hold locks."""
+        """Commands that write their own files next to the bus, while others hold locks."""
         record = ("record", "--bus", bus.directory, "--from", "start", "--out", bus.recording,
                   "--until-closed")
         for line in (("verify", "--bus", bus.directory), ("repair", "--bus", bus.directory),
@@ -149,7 +149,7 @@ class Family:
 
     @staticmethod
     def _strangers(trial, bus):
-        """Who is not in the group reads nothing."""
+        """A user outside the group reads nothing."""
         for line in (("tail", "--from", "start", "--until-closed"), ("info",), ("verify",)):
             done = trial.run(*line, "--bus", bus.directory, before_exec=user(STRANGER))
             if done.code == 0 or b'{"seq"' in done.out:
@@ -158,7 +158,7 @@ class Family:
     # Names
 
     def _take(self, trial, path, what):
-        """Puts something of the stranger's in a name. Returns what must stay as it is."""
+        """Puts a file of the stranger at a name. Returns what must not change."""
         other = self.world.sentinels.directory
         if what == "directory":
             path.mkdir(mode=0o777)
@@ -184,7 +184,7 @@ class Family:
              "link to a file", "link to the owner's")
 
     def names_taken(self, trial):
-        """The directory in shared memory and others with such a name are a stranger's."""
+        """A stranger owns the directory in shared memory, and others with such a name."""
         rng = trial.rng
         bus, options = self._bus(trial)
         if rng.random() < 0.3:
@@ -214,8 +214,8 @@ class Family:
         return True
 
     def _logged_out(self, trial, bus, name, taken):
-        """The owner's own directories are removed, as a logout does, and others take their names:
-        with something else, or with a copy of the ring in which records are changed."""
+        """The owner's own directories are removed, as a logout does, and others take their names,
+        with other files or with a copy of the ring with changed records."""
         own = [path for path in SHARED.glob(f"{name}*") if path not in taken]
         report = self._forge_ring(trial, bus) if trial.rng.random() < 0.5 else None
         if report is None:
@@ -233,7 +233,7 @@ class Family:
 
     @staticmethod
     def _forge_ring(trial, bus):
-        """A member of the group puts a copy of the ring in its place, with other records."""
+        """A group member replaces the ring by a copy with other records."""
         ring, = bus.rings()
         content = bytearray(ring.read_bytes())
         slot_bytes = bus_files.get(content, 0, bus_files.RING, "slot_bytes")
@@ -250,7 +250,7 @@ class Family:
         return trial.unchanged([ring.parent.parent])
 
     def ring_directory_taken(self, trial):
-        """With `--ring-dir` in shared memory a stranger can take the name of the ring's directory.
+        """With `--ring-dir` in shared memory, a stranger can take the name of the ring's directory.
         Starts are refused until the name is free."""
         rng = trial.rng
         bus, options = self._bus(trial)

@@ -1,6 +1,6 @@
-"""Every system call that the program makes × the errnos of a sandbox, a sick disk, a poor kernel.
+"""Every system call of the program × the errnos of a sandbox, a bad disk and an old kernel.
 
-A command ends with words, or works; then the bus is used without the filter.
+A command works or ends with a message. Then the bus is used without the filter.
 """
 
 import errno
@@ -14,9 +14,9 @@ TRIALS_MIN = 12
 ERRNOS = (errno.EPERM, errno.ENOSYS, errno.EINVAL, errno.EIO, errno.ENOSPC, errno.ENOMEM,
           errno.EMFILE)
 LIVE_SECONDS = 0.5
-REFUSALS = (errno.EPERM, errno.ENOSYS)  # how a sandbox and an old kernel say no
+REFUSALS = (errno.EPERM, errno.ENOSYS)  # refusals of a sandbox and of an old kernel
 WITHOUT_WHICH_ALL_WORKS = ("io_uring_setup", "io_uring_enter", "io_uring_register")
-# Without these nothing can be said: only the ending counts.
+# Without these no message is possible: only the exit counts.
 SPEECHLESS = ("writev", "write of a page or more")
 
 
@@ -28,7 +28,7 @@ class Family:
 
     def trial(self, trial):
         pairs = [(name, number) for name in seccomp.NAMES for number in ERRNOS]
-        # 1,009 is prime: neighbours in the list are far apart in a run.
+        # 1,009 is prime, so neighbours in the list are far apart in a run.
         name, number = pairs[(trial.number * 1009 + trial.seed) % len(pairs)]
         trial.note(f"{name} fails with {errno.errorcode[number]}")
 
@@ -48,7 +48,7 @@ class Family:
             self._channel(trial, refuse, name not in SPEECHLESS)
 
     def _live(self, trial, refuse, expect_words):
-        """A publisher and its follower, one of them or both with the filter."""
+        """A publisher and its follower, one or both with the filter."""
         both = trial.rng.choice(((refuse, refuse), (refuse, None), (None, refuse)))
         bus = trial.folder / "bus"
         publisher = trial.start("publish", "--bus", bus, "--source", "kv16:records=0", "--pace",

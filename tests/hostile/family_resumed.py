@@ -1,7 +1,7 @@
-"""`publish --resume` from sources that change between runs, with publishers that are killed.
+"""`publish --resume` from sources that change between runs, with killed publishers.
 
-Each run either publishes exactly the records of the source that the journal does not hold, or is
-refused with exit code 2 and begins no session. After each run every record of the bus is compared.
+Each run either publishes exactly the source's records that are not in the journal, or is refused
+with exit code 2 and begins no session. After each run every record of the bus is compared.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ class Source:
         return self.metadata, self.records[0] if self.records else b""
 
     def write(self, path):
-        """Replaces a file of that name, which a publisher may have open."""
+        """Replaces the file of that name, which a publisher may have open."""
         new = path.with_name(path.name + ".new")
         new.write_bytes(self.metadata + b"".join(self.records))
         os.rename(new, path)
@@ -40,26 +40,26 @@ class Source:
 
 @dataclasses.dataclass
 class Known:
-    """What the journal holds of a source: so many of its records, and the last of them."""
+    """The part of a source in the journal: the number of records, and the last one."""
     position: int
     last: bytes
-    is_listed: bool = True  # False: a kill may have come before its session
+    is_listed: bool = True  # False: it may have been killed before its session
 
 
 @dataclasses.dataclass
 class Due:
-    """What a run has to do: `records` are published, or it is refused."""
+    """The expected result of a run: `records` are published, or it is refused."""
     records: list
     already: int = 0
     lost: int = 0
-    behind: int = 0  # of a journal: the sequence before the first of these records
+    behind: int = 0  # for a journal: the sequence before the first record
     is_refused: bool = False
     may_refuse: bool = False
-    may_lose: int = 0  # as many are lost if a killed publisher had begun its session
+    may_lose: int = 0  # number lost if a killed publisher had begun its session
 
 
 class Held:
-    """What a bus holds, as `export` writes it."""
+    """The contents of a bus, as written by `export`."""
 
     def __init__(self, trial, directory, normal=bytes):
         self.trial, self.directory, self.normal = trial, directory, normal
@@ -77,8 +77,8 @@ class Held:
         return [self.normal(record) for record in expected_records.dbn_records(data)]
 
     def grow(self, due, what, whole=True):
-        """Checks that the bus holds what it held and what was due, or the beginning of that.
-        Returns how many of the records that were due."""
+        """Checks that the bus contains the earlier records plus `due`, or the first of `due`.
+        Returns the number of records from `due`."""
         due = [self.normal(record) for record in due]
         now = self.read()
         count = len(now) - len(self.records)
@@ -93,7 +93,7 @@ class Held:
         return max(0, min(count, len(due)))
 
     def grow_until_kill(self, due):
-        """The same after a publisher that was killed before it had done all that was due."""
+        """The same after a publisher that was killed before it had published everything."""
         records = [] if due.is_refused else due.records
         return self.grow(records, "a publisher that was killed", whole=False)
 
@@ -109,7 +109,7 @@ class Family:
     # Runs
 
     def _run(self, trial, held, source, due, *options):
-        """A run to its end, which does what is due."""
+        """Runs a publisher to its end, and checks its result."""
         before = held.sessions()
         done = trial.run("publish", "--bus", held.directory, "--source", source, "--resume",
                          *OPTIONS, *options)
@@ -136,11 +136,11 @@ class Family:
 
     @staticmethod
     def _kill_run(trial, bus, source, *options, after=None):
-        """A run that is killed at a moment of the machine's, or when `after` is done."""
+        """A run that is killed at a random moment, or when `after` is done."""
         pace = trial.rng.choice(("2000", "50000", "max"))
         publisher = trial.start("publish", "--bus", bus, "--source", source, "--resume", *OPTIONS,
                                 "--pace", pace, "--linger", "600s", *options)
-        time.sleep(trial.rng.choice((0.001, 0.01, 0.03, 0.1, 0.3)))  # is what is tried
+        time.sleep(trial.rng.choice((0.001, 0.01, 0.03, 0.1, 0.3)))  # part of the test
         if after:
             after()
         publisher.kill()
@@ -153,7 +153,7 @@ class Family:
     # Files
 
     def files(self, trial):
-        """One bus, and a file that becomes another one."""
+        """One bus, and a file that is replaced."""
         rng = trial.rng
         stamps = rng.random() < 0.25
 
@@ -180,7 +180,7 @@ class Family:
             source = self._changed(trial, rng, source, day, number)
 
     def _on_tmpfs(self, trial, name):
-        """A directory of the trial's in shared memory, by a link of that name."""
+        """A directory of the trial in shared memory, through a link of that name."""
         target = f"/dev/shm/{name.name}-{trial.number}"
         shutil.rmtree(target, ignore_errors=True)
         os.mkdir(target, 0o700)
@@ -236,7 +236,7 @@ class Family:
 
     @staticmethod
     def _due(held, known, source, on_new):
-        """What the next run has to do, as docs/how-to/run-with-systemd.md says."""
+        """The expected result of the next run, according to docs/how-to/run-with-systemd.md."""
         found = known.get(source.identity())
         whole = Due(source.records)
         if found is None or not found.is_listed and found.position == 0:
@@ -259,7 +259,7 @@ class Family:
         known[source.identity()] = Known(position, last, is_listed)
 
     def _killed(self, trial, held, known, source, due, path, line):
-        """A run that is killed. Meanwhile the file is replaced, which changes nothing for it."""
+        """A killed run. The file is replaced meanwhile, without effect on it."""
         def replace():
             if trial.rng.random() < 0.5:
                 Source(source.metadata, source.records[:1] * 5).write(path)
@@ -272,12 +272,12 @@ class Family:
     # Journals
 
     def journals(self, trial):
-        """`journal:` follows a bus that is published to, pruned, or put back to an older state."""
+        """`journal:` follows a bus that grows, is pruned, or is restored to an older state."""
         rng = trial.rng
         origin, held = Held(trial, trial.folder / "origin"), Held(trial, trial.folder / "bus")
         rings = self._on_tmpfs(trial, trial.folder / "bus-rings")
         position, last, oldest = 0, b"", 1
-        is_listed = False  # None: a kill may have come before the session
+        is_listed = False  # None: it may have been killed before the session
         all_of_origin = []  # by sequence, from 1 on
         older = None
         for step in range(rng.randint(3, 7)):
@@ -293,7 +293,7 @@ class Family:
                 self._kill_run(trial, held.directory, source, *options)
                 count = held.grow_until_kill(due)
                 if count == 0 and due.behind != position:
-                    return True  # only the publisher knew whether its session had begun there
+                    return True  # only the publisher could tell whether its session had begun
                 position = due.behind + count if count else position
                 is_listed = is_listed or (True if count else None)
             elif self._run(trial, held, source, due, *options):
@@ -311,13 +311,13 @@ class Family:
         if not is_listed:
             return Due(all_of_origin[behind:], behind=behind,
                        may_lose=behind if is_listed is None else 0)
-        # What the origin does not keep any more is not counted as already there.
+        # Records that the origin no longer keeps are not counted as already present.
         return Due(all_of_origin[behind:], max(0, position - (oldest - 1)), behind - position,
                    behind)
 
     def _publish_on_origin(self, trial, origin, records, step):
-        """More records, after which retention may have removed the oldest. Returns what the origin
-        has had, and the oldest sequence that it keeps."""
+        """Publishes more records, after which retention may have removed the oldest. Returns the
+        origin's records, and the oldest retained sequence."""
         rng = trial.rng
         day = self._day(rng, step)
         source = day.write(trial.folder / "origin.dbn")
@@ -327,7 +327,7 @@ class Family:
                                 *OPTIONS, "--linger", "600s" if retain else "0", *options)
         if retain:
             self.world.bases.until_head(trial, origin, len(records) + len(day.records), publisher)
-            time.sleep(0.05)  # for the retention, which need not have moved
+            time.sleep(0.05)  # for the retention, which may not have moved
             trial.check(publisher, stop_after=0)
         else:
             trial.check(publisher)
@@ -350,10 +350,10 @@ class Family:
         trial.note(f"the origin is the older copy: {len(records)} records from {oldest} on")
         return records, oldest
 
-    # What cannot be compared
+    # Sources that cannot be compared
 
     def streams(self, trial):
-        """A pipe, a FIFO, a device, a directory, a link to nothing: none begins a session."""
+        """A pipe, a FIFO, a device, a directory and a dangling link: none begins a session."""
         rng = trial.rng
         held = Held(trial, trial.folder / "bus")
         day = self._day(rng, 0)

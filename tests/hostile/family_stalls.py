@@ -1,6 +1,6 @@
-"""What happens to running processes from outside: single threads and whole processes that stand
-still, memory that a control group takes away, the journal's disk unmounted, idleness before a
-burst, and a peer that writes what it likes into its channel's memory.
+"""External effects on running processes: threads and processes that are stopped, memory removed by
+a control group, the journal's disk unmounted, idleness before a burst, and a peer that overwrites
+its channel's memory.
 """
 
 import os
@@ -33,7 +33,7 @@ class Family:
         return cases[trial.number % len(cases)](trial)
 
     def _skip_once(self, what):
-        """False, for a trial that counts as none; said once."""
+        """Returns False for a trial that does not count. Reported once."""
         if what not in self._said:
             self._said.add(what)
             print(f"SKIPPED: {what}", flush=True)
@@ -45,7 +45,7 @@ class Family:
         return bus
 
     def _flow(self, trial, count, pace):
-        """A publisher that is under way, its follower, and the bus they share."""
+        """A bus with a running publisher and its follower."""
         bus = self._bus(trial)
         feed = self.bases.feed("kv16", 4, count)
         bus.expected.add_session(1, feed)
@@ -63,7 +63,7 @@ class Family:
                            trial.rng.choice(("park", "backoff", "busy")))
 
     def _all_there(self, trial, bus, publisher, follower):
-        """Both end well, and the follower had every record once."""
+        """Checks that both end well, and that the follower received every record once."""
         for who, process in (("the publisher", publisher), ("the follower", follower)):
             outcome = trial.check(process)
             if outcome.code != 0:
@@ -74,7 +74,7 @@ class Family:
         use_bus.Use(trial, bus, self.bases).tail()
 
     def thread_stopped(self, trial):
-        """One thread of a publisher, or of its follower, stands still for a while."""
+        """Stops one thread of a publisher, or of its follower, for a while."""
         bus, publisher, follower = self._flow(trial, 20_000, 20_000)
         victim = trial.rng.choice((publisher, publisher, follower))
         try:
@@ -82,7 +82,7 @@ class Family:
             index = trial.rng.randrange(len(threads))
             trial.note(f"thread {index} of {len(threads)} of `{victim.command[1]}` stopped")
             with thread_stop.Stopped(threads[index]):
-                time.sleep(STALL_SECONDS)  # is what is tried
+                time.sleep(STALL_SECONDS)  # part of the test
         except PermissionError:
             return self._skip_once("stalls: ptrace is not allowed: no single thread was stopped")
         except (ProcessLookupError, FileNotFoundError):
@@ -102,7 +102,7 @@ class Family:
         return True
 
     def reader_stopped(self, trial):
-        """A follower stands still until it is lapped several times."""
+        """Stops a follower until it is lapped several times."""
         bus, publisher, follower = self._flow(trial, 40_000, 100_000)
         follower.signal(signal.SIGSTOP)
         trial.until("the publisher's end", lambda: not publisher.alive())
@@ -112,7 +112,7 @@ class Family:
         return True
 
     def disk_unmounted(self, trial):
-        """The journal's disk is unmounted under a publisher; later it is there again."""
+        """Unmounts the journal's disk while a publisher runs, and mounts it again later."""
         disk, bus = trial.folder / "disk", self._bus(trial)
         bus.directory = trial.folder / "mounted" / "bus"
         for folder in (disk, bus.directory.parent):
@@ -178,7 +178,7 @@ class Family:
         return True
 
     def little_memory(self, trial):
-        """A control group with little memory: the kernel may kill a command, and nothing else."""
+        """A control group with little memory: only the kernel's kill of a command is allowed."""
         limit = trial.rng.choice((3, 6, 10, 16, 24, 40)) << 20
         try:
             group = memory_group.MemoryGroup(trial.folder, f"{os.getppid()}-{trial.number}", limit)
@@ -208,7 +208,7 @@ class Family:
         return True
 
     def scribbling_peer(self, trial):
-        """One side of a channel finds its memory overwritten; the other must live through it."""
+        """Overwrites the memory of one side of a channel. The other side must survive."""
         socket, rng = trial.folder / "x.sock", trial.rng
         keep = rng.random() < 0.5
         receiver = trial.start("pipe", "--listen", socket, "--summary", *(("--keep",) * keep))
@@ -239,7 +239,7 @@ class Family:
 
     @staticmethod
     def _scribble(process, rng):
-        """Overwrites words of the shared memory that this process itself may write."""
+        """Overwrites words of the shared memory that the process itself may write."""
         with open(f"/proc/{process}/maps", encoding="ascii", errors="replace") as maps:
             regions = [line.split()[0] for line in maps
                        if "memfd:" in line and " rw-s " in line]

@@ -1,7 +1,7 @@
-"""Buses of other users that no publisher made: directories, announcements and rings.
+"""Forged buses of other users: directories, announcements and rings without a publisher.
 
 A template comes from a publisher of the program under test. Everything else is forged from it with
-valid sums, so that a monitor takes it for a bus until it reads what the forger changed.
+valid sums, so that a monitor treats it as a bus until it reads the changed data.
 """
 
 import json
@@ -22,7 +22,7 @@ RING_RUNNING = 1
 
 
 class Template:
-    """The description and the ring of a bus without a journal that a publisher had."""
+    """The description and the ring of a publisher's bus without a journal."""
 
     def __init__(self, trial):
         directory = trial.folder / "template"
@@ -44,7 +44,7 @@ class Template:
 
 
 def shared_directory(uid, suffix=""):
-    """/dev/shm/lapwing-UID with that suffix, made if it is missing."""
+    """/dev/shm/lapwing-UID with that suffix, created if it is missing."""
     path = SHARED / f"lapwing-{uid}{suffix}"
     if not path.exists():
         path.mkdir(mode=0o755)
@@ -72,9 +72,9 @@ def announce(uid, directory, name, suffix="", **fields):
 
 
 class ForgedBus:
-    """A bus directory, its ring and its announcement, all of that user.
+    """Creates a bus directory, its ring and its announcement, all owned by that user.
 
-    header: fields of the ring's header; description: fields of bus.json, None takes one out.
+    header: fields of the ring's header. description: fields of bus.json; None removes one.
     """
 
     def __init__(self, template, uid, directory, rng, name="bus", header=None, description=None):

@@ -1,7 +1,7 @@
-"""A user whose bus is watched while others attack: its publisher, its subscriber and its monitors.
+"""A user whose bus is watched during attacks: its publisher, subscriber and monitors.
 
-Every reading has to have its bus with all that belongs to it, and none may come late. The longest
-time between two readings is kept for each monitor.
+Every reading must contain the complete bus, and none may be late. The longest time between two
+readings is kept for each monitor.
 """
 
 import calendar
@@ -19,19 +19,19 @@ LATE_SECONDS = 30 + INTERVAL_SECONDS  # a check against hangs, not of timing
 END_SECONDS_MAX = 30
 ASK_SECONDS = 0.2
 TURN_SECONDS = 0.05
-LISTED_SECONDS = 0.1  # between two questions
+LISTED_SECONDS = 0.1  # between two requests
 BUSES_OF_OTHER_MAX = 256  # docs/how-to/monitor.md
 
 
 def seconds_of(text):
-    """A time of the JSON, since 1970."""
+    """A time in the JSON, in seconds since 1970."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
     return seconds + float(f"0.{fraction or 0}")
 
 
 class Readings:
-    """The times of readings, in which the longest pause is sought."""
+    """The times of readings, with the longest pause."""
 
     def __init__(self, now):
         self.newest, self.longest, self.is_late = now, 0.0, False
@@ -73,7 +73,7 @@ class TopMonitor:
 
 
 class ServeMonitor:
-    """`serve`, asked over a connection that stays and over new ones."""
+    """`serve`, with requests over one permanent connection and over new ones."""
 
     who = "serve"
 
@@ -115,18 +115,18 @@ class ServeMonitor:
             return []
         if status == 200:
             return [json.loads(body)]
-        if status != 503:  # there is no reading yet
+        if status != 503:  # no reading yet
             self.faults.append(f"answered {status} to a request with the token")
         return []
 
     def _ask_anew(self):
-        """A client that has just come and has the token."""
+        """A new client with the token."""
         connection = self.address.connect()
         try:
             if self.address.request(connection, "/healthz")[0] == 200:
                 self.new_connections.take(time.time())
         except (OSError, http.client.HTTPException):
-            pass  # once is nothing: it is late if it goes on
+            pass  # a single failure is allowed; repeated ones make it late
         finally:
             connection.close()
 
@@ -149,8 +149,8 @@ class GoodUser:
         self.directory = self.home / NAME
         self.publisher = self.subscriber = None
         self.monitors = []
-        self.states = {"running"}  # that a reading may report
-        self.is_steady = True  # subscribers, too, are there in every reading
+        self.states = {"running"}  # states that a reading may report
+        self.is_steady = True  # all readings must contain the subscribers
         self.others_seen = 0
         self.home.mkdir()
         os.chown(self.home, uid, uid)
@@ -174,7 +174,7 @@ class GoodUser:
                           "--reattach", "60s", "--wait", "park")
 
     def start_bus(self):
-        """A publisher and its subscriber."""
+        """Starts a publisher and its subscriber."""
         self.publish()
         self.subscriber = self.subscribe()
         self.until_listed(SUBSCRIBER)
@@ -188,7 +188,7 @@ class GoodUser:
         return json.loads(done.out)["subscribers"] if done.code == 0 else None
 
     def until_listed(self, *names):
-        """Waits until these are attached."""
+        """Waits until these subscribers are attached."""
         def are_listed():
             there = [one["name"] for one in self.listed() or () if one["state"] != "missing"]
             return all(name in there for name in names)
@@ -207,7 +207,7 @@ class GoodUser:
 
     @property
     def serve(self):
-        """The one that is `serve`, once it has said where it listens."""
+        """The monitor `serve`, after it has printed its address."""
         found = [monitor for monitor in self.monitors if monitor.who == "serve"]
         if found and self.trial.until("the address of serve", lambda: self._address_of(found[0])):
             return found[0]
@@ -219,7 +219,7 @@ class GoodUser:
         return monitor.address or not monitor.process.alive()
 
     def watch(self, seconds):
-        """Checks readings for so long, and until each monitor has made one after that."""
+        """Checks readings for `seconds`, and until each monitor has made a later one."""
         until, wall = time.monotonic() + seconds, time.time() + seconds
         while self.monitors and time.monotonic() < until:
             self.turn()
@@ -228,7 +228,7 @@ class GoodUser:
             self.turn()
 
     def until_reading(self, what, condition):
-        """Waits for a reading of each monitor with condition(the good bus's part, or None)."""
+        """Waits for a reading of each monitor for which condition(good bus or None) is true."""
         waiting = {monitor: monitor.newest for monitor in self.monitors}
         deadline = time.monotonic() + LATE_SECONDS
         while waiting and time.monotonic() < deadline:
@@ -285,7 +285,7 @@ class GoodUser:
         monitor.newest = reading
         own = self._own(reading)
         monitor.has_begun |= own is not None and not list(self._faults_of(own))
-        # It may begin to search before the bus is found.
+        # Its first reading may precede the discovery of the bus.
         if not monitor.has_begun and self.is_steady:
             return
         monitor.readings.take(seconds_of(reading["time"]))
@@ -293,7 +293,7 @@ class GoodUser:
             self.trial.found(f"`{monitor.who}`: {fault}")
 
     def _faults(self, reading):
-        """What is wrong with a reading, as sentences."""
+        """The faults of a reading, as sentences."""
         own = self._own(reading)
         if own is not None:
             yield from self._faults_of(own)
@@ -344,7 +344,7 @@ class GoodUser:
     # The end
 
     def end(self):
-        """Every monitor ends on SIGTERM with exit code 0. Returns {who: longest pause}."""
+        """Asserts that every monitor ends on SIGTERM with code 0. Returns {name: longest pause}."""
         longest = {}
         for monitor in self.monitors:
             begun = time.monotonic()

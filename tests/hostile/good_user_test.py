@@ -1,4 +1,4 @@
-"""Late readings are found, and the longest pause is kept."""
+"""Tests that late readings are found, and that the longest pause is kept."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""A process that plays the publisher of forged buses: it holds their rings' locks, renews their
+"""A process that simulates the publisher of forged buses: it holds their rings' locks, renews their
 heartbeats and serves their control sockets, each in a hostile way."""
 
 import errno
@@ -12,35 +12,35 @@ import time
 import bus_files
 import control_frames as frames
 
-F_OFD_SETLK = 37  # of Linux; Python has no name for it
+F_OFD_SETLK = 37  # Linux only; Python has no name for it
 WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 BEAT_SECONDS = 0.3
 DRIP_SECONDS = 1.0
-BURST = 50  # packets for one client in a turn
+BURST = 50  # packets per client and turn
 LISTED_MAX = 3000
 FAR_FUTURE_NS = 1 << 62
 WORDS = (0, 1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
 
 def hold(bus):
-    """A descriptor with the lock that a publisher has."""
+    """A descriptor with a publisher's lock."""
     ring = os.open(bus.ring, os.O_RDWR)
     fcntl.fcntl(ring, F_OFD_SETLK, WHOLE_FILE)
     return ring
 
 
 class Client:
-    """A monitor that has connected."""
+    """A connected monitor."""
 
     def __init__(self, connection):
         self.connection = connection
-        self.request = b""  # the newest
+        self.request = b""  # the newest request
         self.answered = 0
         self.again_at = 0
         self.is_welcomed = False
 
     def send(self, packet):
-        """False if the client takes no more for now, or has gone."""
+        """Returns False if the client takes no more for now, or has disconnected."""
         try:
             self.connection.send(packet)
             return True
@@ -48,7 +48,7 @@ class Client:
             return False
 
     def receive(self):
-        """Notes a request. False at the end."""
+        """Receives a request. Returns False at the end."""
         try:
             packet = self.connection.recv(frames.BYTES_MAX)
         except OSError as error:
@@ -58,7 +58,7 @@ class Client:
 
 
 class HostileBus:
-    """One forged bus and what its socket does. MODES are the ways."""
+    """A forged bus and the behaviour of its socket, one of MODES."""
 
     def __init__(self, bus, mode, rng, listed=()):
         self._bus, self._mode, self._rng, self._listed = bus, mode, rng, listed
@@ -102,16 +102,16 @@ class HostileBus:
         os.pwrite(self._ring, struct.pack("<Q", value), bus_files.RING_WORDS[word])
 
     def _serve(self, client):
-        """False if the connection has ended."""
+        """Returns False if the connection has ended."""
         if not client.receive():
             client.connection.close()
             return False
         return MODES[self._mode](self, client) is not False
 
-    # What a client gets
+    # Answers to a client
 
     def _welcome(self, client):
-        """Sends a Welcome once a Hello has come. True when it is sent."""
+        """Sends a Welcome after a Hello. Returns True when it has been sent."""
         if client.is_welcomed:
             return True
         if frames.kind_of(client.request) != "Hello":
@@ -122,7 +122,7 @@ class HostileBus:
         return client.is_welcomed
 
     def _welcome_frame(self, newest=frames.CONTROL_VERSION):
-        """Of this release, or of one before it."""
+        """A Welcome of this release or of an earlier one."""
         description = self._bus.description
         return frames.frame(
             "Welcome", session_id=self._bus.session_id, journal_id=self._bus.journal_id,
@@ -146,13 +146,13 @@ class HostileBus:
                 return
 
     def _drip(self, client):
-        """A byte a second."""
+        """One byte per second."""
         if client.request and time.monotonic() > client.again_at:
             client.again_at = time.monotonic() + DRIP_SECONDS
             client.send(b"\x4c")
 
     def _slow_frames(self, client):
-        """A valid frame that is skipped each second."""
+        """A valid frame per second that clients skip."""
         if self._welcome(client) and time.monotonic() > client.again_at:
             client.again_at = time.monotonic() + DRIP_SECONDS
             client.send(self._unknown())
@@ -201,7 +201,7 @@ class HostileBus:
         return True
 
     def _lies(self, client):
-        """Complete answers, in which everything is a lie."""
+        """Complete answers with only false values."""
         if not self._welcome(client) or not client.request:
             return
         kind, tag = frames.kind_of(client.request), frames.tag_of(client.request)
@@ -219,7 +219,7 @@ class HostileBus:
         client.request = b""
 
     def _wall_ns(self):
-        """Now, the past, the future, and what no clock shows."""
+        """Now, the past, the future, and impossible times."""
         now = time.time_ns()
         return self._rng.choice((now, 0, 1, now - 10**18, now + 10**9, now + 10**18, FAR_FUTURE_NS,
                                  (1 << 64) - 1))
@@ -258,7 +258,7 @@ MODES = {
 
 
 def playing(buses, modes, seed, listed=()):
-    """For an Attacker: plays these buses, the mode of each by turns."""
+    """For an Attacker: simulates these buses, with alternating modes."""
     def prepare(count):
         rng = random.Random(seed)
         played = [HostileBus(bus, modes[index % len(modes)], rng, listed)

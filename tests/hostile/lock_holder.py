@@ -1,4 +1,4 @@
-"""A process of another user that holds all locks that it can get on files in some directories."""
+"""A process of another user that holds all locks it can get on files in some directories."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 
-F_OFD_SETLK, F_OFD_SETLKW = 37, 38  # of Linux; Python has no names for them
+F_OFD_SETLK, F_OFD_SETLKW = 37, 38  # Linux only; Python has no names for them
 WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
 AGAIN_SECONDS = 0.005
 
@@ -26,7 +26,7 @@ WAITING = ("F_SETLKW", "F_OFD_SETLKW", "flock exclusive, waiting")
 
 
 def become(uid, gid, groups=()):
-    """For a child: no privilege is left."""
+    """For a child: drops all privileges."""
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
@@ -44,11 +44,11 @@ def _take(lock, fd):
     try:
         LOCKS[lock](fd)
     except OSError:
-        pass  # somebody else has it, or it is not for this user
+        pass  # held by another process, or not accessible
 
 
 def _hold(directories, locks):
-    """Opens what can be opened, again and again, and locks each file once. Never returns."""
+    """Repeatedly opens all accessible files, and locks each once. Never returns."""
     known = set()
     while True:
         for path in _below(directories):
@@ -69,7 +69,7 @@ def _hold(directories, locks):
 
 
 class LockHolder:
-    """A context in which that process runs. `locks` are names of LOCKS."""
+    """A context in which that process runs. `locks` are names in LOCKS."""
 
     def __init__(self, directories, locks, uid, gid, groups=()):
         self._directories, self._locks = list(map(str, directories)), locks
@@ -91,8 +91,8 @@ class LockHolder:
         os.waitpid(self.process, 0)
 
     def holds(self, path):
-        """Whether the kernel lists a lock of this process on the file: held, or waited for.
-        It lists no process for a lock of an open file."""
+        """True if the kernel lists a lock of this process on the file, held or waited for. For a
+        lock of an open file description it lists no process."""
         inode = f":{os.stat(path).st_ino} "
         locks = pathlib.Path("/proc/locks").read_text().splitlines()
         return any(inode in line and (f" {self.process} " in line

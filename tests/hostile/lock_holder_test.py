@@ -1,4 +1,4 @@
-"""The holder of locks is another user, and holds what it says."""
+"""Tests that the lock holder is another user, and holds the locks."""
 
 import fcntl
 import os

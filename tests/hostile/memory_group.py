@@ -1,4 +1,4 @@
-"""A control group that limits memory, of either version, mounted within the harness's folder."""
+"""A control group of either version that limits memory, mounted in the harness's folder."""
 
 import os
 
@@ -6,7 +6,7 @@ import confinement
 
 
 class MemoryGroup:
-    """A group of its own for each limit. Raises OSError or Unconfinable where there is none."""
+    """A separate group for each limit. Raises OSError or Unconfinable if not available."""
 
     def __init__(self, folder, name, limit_bytes):
         self.mounted = folder / "control-groups"
@@ -37,7 +37,7 @@ class MemoryGroup:
             processes.write(str(os.getpid()))
 
     def kills(self):
-        """How often the kernel has ended a process for its memory."""
+        """The number of processes that the kernel has killed for lack of memory."""
         for name in ("memory.oom_control", "memory.events"):
             if (self.path / name).exists():
                 for line in (self.path / name).read_text().splitlines():

@@ -1,8 +1,8 @@
-"""Clocks of other time namespaces, and heartbeats that root sets into the future or the past, while
-publishers and subscribers are stopped, killed and started again.
+"""Clocks of other time namespaces, and heartbeats that root sets to the future or the past, while
+publishers and subscribers are stopped, killed and restarted.
 
-What the monitors report has to follow each time. Steps of the wall clock cannot be made here: that
-clock has no namespace.
+The monitors' reports must follow each time. Steps of the wall clock cannot be tested here, because
+that clock has no namespace.
 """
 
 import json
@@ -17,9 +17,9 @@ import thread_stop
 import time_namespace
 
 AHEAD_SECONDS = (3_600, 1_000_000, 1_000_000_000)
-HELD_SECONDS = 1.0  # for which a state has to stay
+HELD_SECONDS = 1.0  # duration for which a state must last
 STEPS = 2
-IDLE_SECONDS, IDLE_SHARE = 1.0, 0.1  # of a processor, that a subscriber may use
+IDLE_SECONDS, IDLE_SHARE = 1.0, 0.1  # maximum processor share of a subscriber
 SERVICE_THREAD = "lapwing-service"  # renews the heartbeat
 FUTURE_NS = (10**9, 3_600 * 10**9, 10**18)
 NO_PUBLISHER = 5  # exit code
@@ -27,7 +27,7 @@ CHANGING = {"running", "stopped", "silent", "gone", "closed", "unreadable"}
 
 
 def clocks(scene):
-    """The publisher, its subscriber and the monitors have a clock each."""
+    """The publisher, its subscriber and the monitors have separate clocks."""
     try:
         with time_namespace.of(1):
             pass
@@ -67,7 +67,7 @@ class _Clocks:
         return True
 
     def _subscriber_is_idle(self):
-        """It parks between records, whatever its clock shows."""
+        """Checks that the subscriber parks between records, regardless of its clock."""
         seconds = time.monotonic() - self.subscribed_at
         used = self.trial.check(self.good.subscriber, stop_after=0).processor_seconds
         if used > IDLE_SECONDS + seconds * IDLE_SHARE:
@@ -101,7 +101,7 @@ class _Clocks:
         self._runs_again()
 
     def publisher_silent(self):
-        """One thread of it is stopped, so that the kernel reports a process that runs."""
+        """Stops one thread of the publisher, so that the kernel reports a running process."""
         pid = self.good.publisher.process.pid
         threads = [thread for thread in thread_stop.threads_of(pid)
                    if _name_of(pid, thread) == SERVICE_THREAD]
@@ -124,7 +124,7 @@ class _Clocks:
         self._runs_again()
 
     def _reaches(self, state):
-        """The monitors report that state, and stay with it."""
+        """Checks that the monitors report that state continuously."""
         good = self.good
         good.states = CHANGING
         if good.until_reading(state, lambda own: own is not None and own["state"] == state):
@@ -146,7 +146,7 @@ class _Clocks:
             self.trial.found(f"`buses` reported {shown} while the publisher was {state}")
 
     def _runs_again(self):
-        """With its subscriber attached, and not missing."""
+        """The publisher is running, with its subscriber attached and not missing."""
         good = self.good
         good.states = CHANGING
 
@@ -177,7 +177,7 @@ class _Clocks:
     # The heartbeat
 
     def heartbeat_forged(self):
-        """Of a publisher that runs. It renews the heartbeat within a second."""
+        """Changes the heartbeat of a running publisher, which renews it within a second."""
         for _ in range(3):
             is_past = self._forge()
             self.good.states = {"running", "silent"} if is_past else {"running"}
@@ -190,7 +190,7 @@ class _Clocks:
             self._forge()
 
     def _forge(self):
-        """Root writes another time into the ring. True if it is in the past for the monitors."""
+        """Writes another time to the ring as root. Returns True if monitors see it as past."""
         now = time.monotonic_ns() + self.monitor * 10**9
         value = self.rng.choice((0, 1, now // 2, *(now + ahead for ahead in FUTURE_NS),
                                  (1 << 63) - 1, (1 << 64) - 1))

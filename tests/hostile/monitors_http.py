@@ -1,4 +1,4 @@
-"""HTTP clients that hold connections of `serve` without the token; WebSockets that never read."""
+"""HTTP clients that hold connections to `serve` without the token, and silent WebSockets."""
 
 import errno
 import random
@@ -8,7 +8,7 @@ import socket
 import time
 
 CONNECTIONS = (50, 1200, 3000)
-NEW_IN_A_TURN = (2, 20, 100)  # connections that were closed and are opened again
+NEW_IN_A_TURN = (2, 20, 100)  # closed connections that are reopened per turn
 DRIP_SECONDS = 1.0
 WEB_SOCKETS = (0, 10, 100)
 RECEIVE_BUFFER_BYTES = 4096
@@ -25,7 +25,7 @@ KINDS = {"nothing": b"", "half a header": HEAD + b"X-Half: ", "no token": HEAD +
 
 
 def half_open(scene):
-    """Thousands of connections that show no token, beside the good user's."""
+    """Thousands of connections without a token, together with the good user's."""
     good, rng = scene.good, scene.rng
     good.start_bus()
     good.start_monitors()
@@ -51,7 +51,7 @@ def half_open(scene):
 
 
 def _never_read(scene, address, count):
-    """WebSockets of the good user that are opened and not read."""
+    """WebSockets of the good user that are opened but never read."""
     paths = [f"/api/v1/view?bus={scene.good.directory}", "/api/v1/stream"]
 
     def prepare(counted):
@@ -74,7 +74,7 @@ def _never_read(scene, address, count):
 
 
 class _Crowd:
-    """So many connections, each of its kind, that are opened again when they are closed."""
+    """The given number of connections of each kind, reopened when closed."""
 
     def __init__(self, port, count, again, kinds, seed):
         self._port, self._again = port, again
@@ -124,7 +124,7 @@ class _Crowd:
         return True
 
     def _drip(self):
-        """A byte of a header each second."""
+        """One byte of a header per second."""
         if time.monotonic() < self._drip_at:
             return
         self._drip_at = time.monotonic() + DRIP_SECONDS
@@ -133,7 +133,7 @@ class _Crowd:
                 try:
                     connection.send(self._rng.choice((b"G", b"x", b":", b" ")))
                 except OSError:
-                    pass  # it is seen to be closed in the next turn
+                    pass  # detected in the next turn
 
 
 def _crowding(port, count, again, kinds, seed):

@@ -1,4 +1,4 @@
-"""Names: buses that pretend to be the good user's, and thousands of names that are squatted."""
+"""Names: buses that imitate the good user's, and thousands of squatted names."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ KINDS = ("directory", "directory", "closed", "file", "FIFO", "link", "loop", "so
 # Spoofers
 
 def spoofers(scene):
-    """Other users announce buses with the names and the directory of the good user's."""
+    """Other users announce buses with the names and the directory of the good user's bus."""
     good, rng = scene.good, scene.rng
     good.start_bus()
     users = scene.attackers(rng.choice((1, 2, 4)))
@@ -55,7 +55,7 @@ def _names(scene, uid):
 
 
 def _lies(scene):
-    """(header, description): at most a few fields of each."""
+    """(header, description), each with at most a few fields."""
     rng, good = scene.rng, scene.good
     header = rng.choice((
         {}, {}, {"publisher_pid": good.publisher.process.pid}, {"publisher_pid": 0},
@@ -73,7 +73,7 @@ def _lies(scene):
 
 
 def _announce_lies(scene, uid, suffix):
-    """Announcements of directories that are not that user's."""
+    """Announcements of directories that do not belong to the user."""
     rng, good = scene.rng, scene.good
     for directory in rng.sample((good.directory, good.home, "/", "/proc/self/root", "/dev/zero",
                                  "relative", f"{good.directory}/../bus", "/x" * 2000, ""), 4):
@@ -101,7 +101,7 @@ def _announce_lies(scene, uid, suffix):
 # Squatters
 
 def squatters(scene):
-    """Thousands of names in shared memory, also with the good user's id, and of announcements."""
+    """Thousands of names in shared memory, some with the good user's id, and announcements."""
     good, rng = scene.good, scene.rng
     users = scene.attackers(rng.choice((1, 3, 40)))
     squatted, announced = rng.choice(SQUATTED), rng.choice(ANNOUNCED)
@@ -126,7 +126,7 @@ def squatters(scene):
 
 
 def _squat(scene, uid, number):
-    """One name of that user, which may contain the id of anybody."""
+    """One name of that user, which may contain any user's id."""
     rng, good = scene.rng, scene.good
     whose = rng.choice((good.uid, good.uid, uid, 0, (1 << 32) - 1, 1 << 32, -1, "x", ""))
     behind = rng.choice((f".{number:06}", f"-{GROUP}.{number:06}", f"-{number}",
@@ -156,7 +156,7 @@ def _squat_at(scene, uid, path, kind):
 
 
 def _announce_nothing(scene, uid, number):
-    """An announcement of a directory that is empty, or is not there."""
+    """An announcement of a directory that is empty or does not exist."""
     directory = scene.trial.folder / "empty" / f"{number:05}"
     if number % 3 == 0:
         directory.mkdir(parents=True)

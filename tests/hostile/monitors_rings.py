@@ -1,4 +1,4 @@
-"""Rings of another user that change under the monitors and under a view of `serve`: cut, emptied,
+"""Rings of another user that change while monitors and a view of `serve` read them: cut, emptied,
 extended, punched, replaced."""
 
 import ctypes
@@ -24,7 +24,7 @@ _libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c
 
 
 def cut_rings(scene):
-    """A real publisher of another user; its ring is the victim, while it runs or is stopped."""
+    """Attacks the ring of another user's real publisher, running or stopped."""
     good, rng = scene.good, scene.rng
     good.start_bus()
     uid, = scene.attackers(1)
@@ -44,7 +44,7 @@ def cut_rings(scene):
         if view is not None:
             view.poll()
             view.close()
-        publisher.kill()  # it may have ended by its own ring: that is its user's doing
+        publisher.kill()  # it may have crashed because of its ring, which is its user's fault
         _remove(ring)
     return viewed > 0
 
@@ -61,7 +61,7 @@ def _publish(scene, uid, bus):
 
 
 def _ring_of(bus, known=None):
-    """The ring that a bus describes, unless it is the known one; or None."""
+    """The ring in a bus's description, unless it is the known one; otherwise None."""
     description = bus / "bus.json"
     if not description.exists():
         return None
@@ -75,7 +75,7 @@ def _head_of(ring):
 
 
 def _view(scene, bus):
-    """A view of that bus that has shown something, or None."""
+    """A view of that bus that has shown data, or None."""
     serve = scene.good.serve
     if serve is None or serve.address is True:
         return None
@@ -96,7 +96,7 @@ def _view(scene, bus):
 
 
 def _harm(scene, uid, ring):
-    """Does it. Returns what it was."""
+    """Performs a random change. Returns its description."""
     rng = scene.rng
     size = ring.stat().st_size
     kind = rng.choice(("cut", "cut", "extended", "punched", "replaced", "flapping", "scribbled",
@@ -124,7 +124,7 @@ def _harm(scene, uid, ring):
 
 
 def _flapping(ring, size, seed):
-    """For an Attacker: cut and whole again."""
+    """For an Attacker: truncates and restores the ring repeatedly."""
     def prepare(count):
         rng = random.Random(seed)
         file = os.open(ring, os.O_RDWR)
@@ -139,7 +139,7 @@ def _flapping(ring, size, seed):
 
 
 def _scribbling(ring, size, seed):
-    """For an Attacker: anything anywhere, also in the header."""
+    """For an Attacker: random writes anywhere, including the header."""
     def prepare(count):
         rng = random.Random(seed)
         file = os.open(ring, os.O_RDWR)

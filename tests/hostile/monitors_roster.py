@@ -1,8 +1,8 @@
-"""roster.json: crafted, cut, huge, with forged pids, as another kind of file, in a copied or moved
-directory; and missing subscribers that are forgotten.
+"""roster.json: crafted, truncated, huge, with forged pids, as another kind of file, or in a copied
+or moved directory; and forgotten missing subscribers.
 
-The publisher always starts, every live subscriber is attached again, and `--forget-all` leaves no
-missing one.
+The publisher always starts, every live subscriber is attached again, and `--forget-all` removes all
+missing ones.
 """
 
 import json
@@ -20,8 +20,8 @@ ROUNDS = 2
 EXTRAS_MAX = 3
 ROSTER_SECONDS = 2.5  # it is written within a second; a subscriber is missing 2 s after a start
 ROSTER_BYTES_MAX = 2 << 20
-NAME_MAX = 63  # bytes of a name in a frame
-ILL = 1  # exit code of health
+NAME_MAX = 63  # maximum bytes of a name in a frame
+ILL = 1  # exit code of `health` for problems
 NUMBERS = (0, 1, -1, 1.5, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 64) - 1, 1 << 64)
 WRONG_TYPES = (None, "x", [], {}, True, -1, 1 << 70)
 FORGOTTEN = ("good", "nobody", "", "x" * 300, "extra-0", "\x1b[31m", "ü", "--all")
@@ -61,8 +61,8 @@ class _Rosters:
     # A restart
 
     def _restart(self):
-        """The publisher ends, the roster is changed or not, and the next one starts."""
-        self.good.watch(ROSTER_SECONDS)  # what was forgotten is not in the file any more
+        """Ends the publisher, sometimes changes the roster, and starts the next one."""
+        self.good.watch(ROSTER_SECONDS)  # forgotten subscribers are no longer in the file
         is_killed = self.rng.random() < 0.7
         if is_killed:
             self.good.publisher.kill()
@@ -108,7 +108,7 @@ class _Rosters:
         return {one["name"] for one in self.good.listed() or () if one["state"] == "missing"}
 
     def _rest_is_missing(self, expected):
-        """Of a roster that the publisher wrote: those that were killed, and nobody else."""
+        """Checks that a publisher's own roster contains exactly the killed subscribers."""
         self.good.watch(ROSTER_SECONDS)
         missing = self._missing()
         if missing != expected:
@@ -121,10 +121,10 @@ class _Rosters:
         time.sleep(good_user.LISTED_SECONDS)
         return self.good.run("health", "--bus", self.good.directory).code
 
-    # What is made of the roster
+    # Changes of the roster
 
     def _craft(self):
-        """Changes the file. Returns how."""
+        """Changes the file. Returns a description of the change."""
         kind = self.rng.choice(("text", "text", "object", "entries", "entries", "file"))
         content = self.roster.read_bytes() if self.roster.is_file() else b"{}"
         if kind == "file":
@@ -138,7 +138,7 @@ class _Rosters:
                 what = craft(roster)
                 content = json.dumps(roster).encode(errors="surrogateescape")
             except (ValueError, KeyError, IndexError):
-                return "left as it is"  # by a craft before this one
+                return "left as it is"  # by an earlier change
         self._put(content)
         return what
 
@@ -170,7 +170,7 @@ class _Rosters:
         return f"{field} is {value!r}"
 
     def _craft_entries(self, roster):
-        """Entries with other pids, numbers, names, types or times, or many of them."""
+        """Entries with other pids, numbers, names, types or times, or many entries."""
         rng, entries = self.rng, roster["subscribers"]
         entry = dict(rng.choice(entries))
         kind = rng.choice(("pid", "number", "type", "name", "many", "twice", "time", "lacks"))
@@ -198,7 +198,7 @@ class _Rosters:
         return f"{count} more with another {kind}"
 
     def _craft_file(self):
-        """Something else under that name."""
+        """Another kind of file with that name."""
         kind = self.rng.choice(("FIFO", "directory", "link", "device", "loop", "unreadable",
                                 "of another user", "removed"))
         self._put(b"{}")
@@ -220,7 +220,7 @@ class _Rosters:
     # Forgetting
 
     def _forget(self):
-        """Any name may be asked for; the live ones stay attached."""
+        """Any name may be forgotten. Live subscribers stay attached."""
         at = ("--bus", self.good.directory)
         self.good.watch(ROSTER_SECONDS)  # those that have not returned are missing by now
         for name in self.rng.sample(FORGOTTEN, 2):
@@ -242,7 +242,7 @@ class _Rosters:
         self._live_are_attached()
 
     def _forget_in_frames(self):
-        """Requests that no command sends."""
+        """Sends requests that no command sends."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             connection.settimeout(1)
             frame = frames.frame("Forget", tag=1, all=self.rng.choice((0, 2, (1 << 32) - 1)),
@@ -256,12 +256,12 @@ class _Rosters:
                     connection.send(packet)
                 connection.recv(frames.BYTES_MAX)
             except OSError:
-                pass  # it may be disconnected for this
+                pass  # it may be disconnected because of this
 
     # A copy
 
     def _copy(self):
-        """A publisher starts in a copy, and in a copy that was moved, beside the original."""
+        """Starts publishers in a copy and in a moved copy, next to the original."""
         copy = self.good.home / "copy"
         self.good.publisher.signal(signal.SIGSTOP)
         copy_folder(self.good.directory, copy, at_rest=False)

@@ -1,5 +1,5 @@
-"""Publishers that do not answer, or lie: on the sockets of another user's buses; and subscribers
-that report nonsense to the good user's own publisher."""
+"""Publishers that do not answer, or send false data, on the sockets of another user's buses; and
+subscribers that send invalid reports to the good user's own publisher."""
 
 import os
 import random
@@ -13,11 +13,11 @@ from hostile_publisher import WORDS
 BUSES = (1, 5, 25)
 QUIET = "quiet"
 ANSWER_SECONDS = 2
-REPORT_SECONDS = 0.02  # fewer than 200 frames a second
+REPORT_SECONDS = 0.02  # less than 200 frames per second
 
 
 def silent_sockets(scene):
-    """Every bus of another user has a socket that answers in a hostile way, or not at all."""
+    """Every bus of another user has a socket with hostile answers, or none."""
     good, rng = scene.good, scene.rng
     good.start_bus()
     attackers = []
@@ -35,11 +35,11 @@ def silent_sockets(scene):
     good.watch(scene.seconds)
     _ask_one(scene)
     is_heard = any(attacker.count.value for attacker in attackers)
-    return is_heard or good.others_seen > 0  # those that never accept count nothing
+    return is_heard or good.others_seen > 0  # those that never accept do not count
 
 
 def _ask_one(scene):
-    """A command about one such bus ends."""
+    """Checks that a command with such a bus ends."""
     uids = sorted(path for path in scene.trial.folder.iterdir() if path.name.isdigit())
     bus = scene.rng.choice(sorted(uids[0].iterdir())) / "bus"
     command = scene.rng.choice((("info",), ("health",), ("subscribers", "--json"), ("events",),
@@ -50,8 +50,8 @@ def _ask_one(scene):
 # Reports
 
 def reports(scene):
-    """Subscribers of the good user report positions and counts that cannot be; a release before
-    report ages sends wall times only."""
+    """Subscribers of the good user report impossible positions and counts. Releases before age
+    reports send only wall times."""
     good, rng = scene.good, scene.rng
     good.start_bus()
     path = good.directory / "control.sock"
@@ -75,7 +75,7 @@ def _has_silent_one(own):
 
 
 def _quiet(path):
-    """For an Attacker: a subscriber that is behind and does not report again."""
+    """For an Attacker: a subscriber that is behind and never reports again."""
     def prepare(_):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.connect(str(path))
@@ -88,7 +88,7 @@ def _quiet(path):
 
 
 def _reporting(path, count, seed):
-    """For an Attacker: so many subscribers that report nonsense."""
+    """For an Attacker: that many subscribers with invalid reports."""
     def prepare(counted):
         rng = random.Random(seed)
         connections = list(filter(None, (_connect(path, rng) for _ in range(count))))

@@ -1,4 +1,4 @@
-"""Ways to harm one file or directory: each takes a path, and returns what it did as words."""
+"""Ways to harm a file or directory. Each takes a path, and returns a description."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ def _writable(path):
 
 
 def _position(rng, size):
-    """Where in a file: near its begin and end more often than not."""
+    """An offset in a file, usually near its start or end."""
     choice = rng.random()
     if choice < 0.35:
         return rng.randrange(min(size, 512))
@@ -163,7 +163,7 @@ def rename(path, rng, _):
 
 
 def swap_with_another(path, rng, place):
-    """With a file of the same kind, of this bus or of another."""
+    """Swaps it with a file of the same kind, of this bus or another."""
     others = [other for other in place.same_kind if str(other) != str(path)]
     if not others:
         return None
@@ -176,7 +176,7 @@ def swap_with_another(path, rng, place):
 
 
 def replace_by_anothers(path, rng, place):
-    """By the file of that name in another base."""
+    """Replaces it by the file of that name in another base."""
     found = [file for file in place.of_other_bases(path) if file.is_file()]
     if not found:
         return None

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Attacks the program named by LAPWING_BIN for a while, and says what did not hold.
+"""Attacks the program named by LAPWING_BIN for a while, and reports failures.
 
     run.py [--seconds S] [--seed N] [--only FAMILY] [--trial N]
 
-    --seconds S    for so long in all (60); every family makes its least number of trials even so
+    --seconds S    total duration (60); every family makes its minimum number of trials in any case
     --seed N       repeats the run that printed this seed
-    --only FAMILY  one family alone
-    --trial N      one trial alone, of the family given
+    --only FAMILY  only one family
+    --trial N      only one trial of the given family
 
-Writes only below a folder of its own in the temporary directory, which is left behind where
-something was found. Exit: 0 nothing found, 1 something found or too few trials, 2 wrong usage, 77
-no confinement here.
+Writes only below its own folder in the temporary directory, which is kept if something was found.
+Exit: 0 nothing found, 1 something found or too few trials, 2 wrong usage, 77 confinement is not
+possible here.
 """
 
 import argparse
@@ -54,13 +54,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class World:
-    """What the trials of a run share: the program, the folder, the bases and the sentinels."""
+    """Shared by the trials of a run: the program, the folder, the bases and the sentinels."""
 
     def __init__(self, program, scratch, seed):
         self.scratch, self.seed, self.work = scratch, seed, scratch / "work"
         self.program = scratch / "bin" / "lapwing"
         self.program.parent.mkdir()
-        shutil.copy2(program, self.program)  # a rebuild meanwhile changes nothing
+        shutil.copy2(program, self.program)  # so that a rebuild meanwhile has no effect
         self._trials = 0
         (scratch / "findings").mkdir()
         bases.clear(self.work)
@@ -89,13 +89,13 @@ class World:
 
 
 class Score:
-    """How one family did."""
+    """The results of one family."""
 
     def __init__(self, module):
         self.name, self.trials_min = module.NAME, module.TRIALS_MIN
         self.trials = self.commands = self.findings = 0
         self.skipped = None
-        self.figures = ()  # lines that the family prints at the end of the run
+        self.figures = ()  # lines printed at the end of the run
 
     def outcome(self):
         if self.skipped:
@@ -139,8 +139,8 @@ class Run:
         bases.clear(self.world.work)
         trial = self.world.new_trial(name, number, deadline)
         try:
-            counts = family.trial(trial) is not False  # False: it came to nothing, say a race lost
-        except Exception:  # a fault of the harness is a finding, too, and must not hide others
+            counts = family.trial(trial) is not False  # False: void, for example a lost race
+        except Exception:  # a fault of the harness is also a finding, and must not hide others
             counts = True
             trial.found("the trial itself failed:\n" + traceback.format_exc())
         finally:
@@ -171,13 +171,13 @@ class Run:
 
 
 def elsewhere(program):
-    """Directories outside, in which a write must fail."""
+    """Directories outside, where writes must fail."""
     return sorted({"/", "/etc", "/usr", "/var/tmp", "/sys", "/dev", os.path.expanduser("~"),
                    str(HERE), os.path.dirname(os.path.abspath(program)), tempfile.gettempdir()})
 
 
 def outside(program):
-    """What must be the same at the end, as far as that is cheap: modes, owners, the program."""
+    """Facts that must not change, if cheap to check: modes, owners, the program."""
     found = {}
     for path in elsewhere(program):
         status = os.lstat(path)
@@ -186,7 +186,7 @@ def outside(program):
 
 
 def attack(options, program, scratch):
-    """The whole run, confined. The exit status."""
+    """The complete confined run. Returns the exit status."""
     confinement.check_confinement(elsewhere(program))
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     os.umask(0o022)
@@ -209,7 +209,7 @@ def attack(options, program, scratch):
 
 
 def own_tests():
-    """The tests of the harness's own parts. True if none failed."""
+    """Runs the tests of the harness. Returns True if none failed."""
     suite = unittest.defaultTestLoader.discover(str(HERE), "*_test.py")
     return unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful()
 
@@ -228,7 +228,8 @@ def main():
     if not os.access(program, os.X_OK):
         parser.error(f"LAPWING_BIN={program} is not a program: build it, then set LAPWING_BIN")
     print(f"seed {options.seed}", flush=True)
-    # Under nohup or in the background the commands would ignore these, which are to end them.
+    # Under nohup or in the background, the commands would ignore these signals, which must end
+    # them.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

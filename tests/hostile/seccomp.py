@@ -1,7 +1,7 @@
 """A filter of system calls that makes one of them fail with an errno, for x86-64.
 
-The filter is plain BPF; refuse() installs it in the process that calls it, for good: call it
-between fork and exec.
+The filter is plain BPF. refuse() installs it permanently in the calling process: call it between
+fork and exec.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ CALLS = {
     "pidfd_getfd": 438, "signalfd4": 289, "pipe2": 293, "dup": 32, "lseek": 8,
     "timerfd_create": 283,
 }
-# Calls that the loader needs as well: refused only with an argument (index, jump, operand).
+# Calls that the loader also needs: refused only with an argument (index, jump, operand).
 CALLS_WITH_ARGUMENT = {
     "openat to write": (257, 2, JUMP_SET, 0o1103),  # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC
     "openat of a directory": (257, 2, JUMP_SET, 0o200000),
@@ -49,7 +49,7 @@ def _instruction(code, operand, if_true=0, if_false=0):
 
 
 def program(name, number):
-    """The filter's instructions: the call of that name fails with errno `number`."""
+    """The instructions of a filter that makes the named call fail with errno `number`."""
     if name in CALLS:
         call, condition = CALLS[name], b""
     else:
@@ -67,7 +67,7 @@ def program(name, number):
 
 
 def refuse(name, number):
-    """Makes the call fail in this process and in what it becomes."""
+    """Makes the call fail in this process, including after exec."""
     instructions = ctypes.create_string_buffer(program(name, number))
     count = (len(instructions) - 1) // 8
     header = struct.pack("<H6xQ", count, ctypes.addressof(instructions))

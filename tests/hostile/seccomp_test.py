@@ -1,4 +1,4 @@
-"""A filter refuses the call that it names, with the errno it names, and no other."""
+"""Tests that a filter refuses only the named call, with the given errno."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ import seccomp
 
 
 def in_child(body):
-    """What body() returned, a number below 256, in a child of this process."""
+    """The result of body() in a child process, a number below 256."""
     child = os.fork()
     if child == 0:
         status = 255

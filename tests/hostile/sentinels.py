@@ -1,7 +1,7 @@
-"""Files that no command has any business with, and the proof that none was changed.
+"""Files that no command may access, and the check that none was changed.
 
-They lie beside the folder of the trial: a file and directories of another user, and two buses, one
-closed, one whose publisher was killed, with its ring in shared memory.
+They are next to the trial's folder: a file and directories of another user, and two buses, one
+closed, and one whose publisher was killed, with its ring in shared memory.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ HASHED_BYTES_MAX = 4 << 20  # a file may have been extended by a hole of a terab
 
 
 def _fingerprint_of(path):
-    """What must stay as it is: kind, mode, owner, links, and the content or the link's target."""
+    """The properties that must not change: kind, mode, owner, links, and content or target."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -34,7 +34,7 @@ def _fingerprint_of(path):
 
 
 def fingerprint(paths):
-    """{path: what it is} of these files, and of all below these directories."""
+    """{path: properties} of these files, and of all files below these directories."""
     found = {}
     for top in paths:
         found[str(top)] = _fingerprint_of(top)
@@ -48,7 +48,7 @@ def fingerprint(paths):
 
 
 def differences(before, after):
-    """One line for each path that is not what it was."""
+    """One line for each changed path."""
     for path in sorted(before.keys() | after.keys()):
         was, now = before.get(path, "absent"), after.get(path, "absent")
         if was != now:
@@ -57,14 +57,14 @@ def differences(before, after):
 
 class Sentinels:
     def __init__(self, folder, make_buses):
-        """make_buses(folder) makes the buses `sentinel-closed` and `sentinel-killed` in the folder,
-        and returns the directories of their rings."""
+        """make_buses(folder) creates the buses `sentinel-closed` and `sentinel-killed` in the
+        folder, and returns the directories of their rings."""
         self.folder, self._make_buses = pathlib.Path(folder), make_buses
         self.file = self.folder / "file"
         self.directory = self.folder / "directory"
-        self.home = self.folder / "home"  # of root, as the program's own user is here
+        self.home = self.folder / "home"  # owned by root, the program's own user here
         self.paths = []
-        self._neighbours = None  # what else lies beside the sentinels, which is the harness's own
+        self._neighbours = None  # other files next to the sentinels, which belong to the harness
         self._make()
 
     def _make(self):
@@ -89,7 +89,7 @@ class Sentinels:
         self._before = self._fingerprint()
 
     def _fingerprint(self):
-        parent = self.folder.parent  # holds the trials, too: it alone, not what is in it
+        parent = self.folder.parent  # also contains the trials, so only its own list is compared
         names = {str(parent): " ".join(sorted(os.listdir(parent)))}
         return fingerprint(self.paths) | names | {f"{parent}/.": _fingerprint_of(parent)}
 
@@ -99,7 +99,7 @@ class Sentinels:
         return [ring for folder in self.paths[1:] for ring in pathlib.Path(folder).rglob("*.ring")]
 
     def check(self, trial):
-        """Reports what has changed, and makes it anew for the next trial."""
+        """Reports changes, and restores the sentinels for the next trial."""
         changed = list(differences(self._before, self._fingerprint()))
         for line in changed[:SHOWN_MAX]:
             trial.found("a sentinel changed: " + line.replace(str(self.folder), "sentinels"))

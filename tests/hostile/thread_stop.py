@@ -1,4 +1,4 @@
-"""Stops one thread of another process with ptrace, as no signal can, and lets it go on."""
+"""Stops one thread of another process with ptrace, which no signal can do, and continues it."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ def threads_of(process):
 
 
 class Stopped:
-    """A context in which one thread stands still, and the others of its process go on."""
+    """A context in which one thread is stopped while the others of its process continue."""
 
     def __init__(self, thread):
         self.thread = thread

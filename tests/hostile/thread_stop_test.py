@@ -1,4 +1,4 @@
-"""One thread stands still while another of the same process goes on."""
+"""Tests that one thread is stopped while another of the same process continues."""
 
 import subprocess
 import sys

@@ -1,9 +1,9 @@
 """Programs whose CLOCK_MONOTONIC and CLOCK_BOOTTIME have an offset.
 
     with time_namespace.of(1_000_000):
-        trial.start(…)  # its clocks are ahead by so many seconds
+        trial.start(…)  # its clocks are ahead by this many seconds
 
-This process and its other children keep their clocks. It must have one thread only.
+This process and its other children keep their clocks. It must have only one thread.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ def _checked(result):
 
 @contextlib.contextmanager
 def of(seconds):
-    """For the children that are started within. 0: the same clocks. Raises OSError."""
+    """Applies to children started inside. 0: the same clocks. Raises OSError."""
     if seconds == 0:
         yield
         return

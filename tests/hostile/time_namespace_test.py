@@ -1,4 +1,4 @@
-"""Children have another clock within the context, and this process keeps its own."""
+"""Tests that children in the context have another clock, and this process keeps its own."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ NEAR_SECONDS = 1_000
 
 
 def clock_of_a_child():
-    # With a preexec_fn it forks: a child of vfork shares memory, and stays in this namespace.
+    # preexec_fn makes it fork: a child of vfork shares memory and stays in this namespace.
     done = subprocess.run([sys.executable, "-c", "import time; print(time.monotonic())"],
                           preexec_fn=lambda: None, capture_output=True, text=True, check=True)
     return float(done.stdout)

@@ -1,8 +1,8 @@
-"""One trial: processes of the program under test, and what every one of them is held against.
+"""One trial: processes of the program under test, and the rules for all of them.
 
-A command ends by itself or on SIGTERM, with an exit code from 0 to 6, with words on standard error
-where that is not 0, without raw control characters, and within the limits below. What it does
-otherwise is a finding. Deadlines only end a hang.
+A command ends by itself or on SIGTERM, with an exit code from 0 to 6. If that is not 0, it prints a
+message on standard error, without raw control characters. It stays within the limits below.
+Everything else is a finding. Deadlines only end a hang.
 """
 
 import os
@@ -21,11 +21,11 @@ import sentinels
 HANG_SECONDS = 60
 ADDRESS_BYTES_MAX = 4 << 30
 RESIDENT_BYTES_MAX = 1 << 30
-PROCESSOR_SECONDS_MAX = 15  # a thousand times what any of these commands needs here
-OUTPUT_BYTES_MAX = 64 << 20  # read of one output; what is beyond that is not looked at
+PROCESSOR_SECONDS_MAX = 15  # a thousand times the need of any of these commands
+OUTPUT_BYTES_MAX = 64 << 20  # read of one output; the rest is ignored
 EXIT_CODES = range(7)
 
-# What a program says that did not mean to end. A bare errno says neither what was tried nor where.
+# Messages of a program that ended unintentionally. A bare errno does not say what failed, or where.
 LAST_WORDS = re.compile(
     rb"terminate called|std::|Assertion|assertion failed|bad_alloc|Sanitizer|runtime error:"
     rb"|stack smashing|corrupted size|free\(\): |Traceback|what\(\):")
@@ -34,13 +34,13 @@ RAW_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
 def printable(text):
-    """Text with its control characters, and what is no text, as escapes."""
+    """Text with control characters and invalid bytes escaped."""
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found[0]):02x}", text)
     return text.encode(errors="backslashreplace").decode()
 
 
 class Outcome:
-    """How a command ended, and what it wrote."""
+    """The end of a command, and its output."""
 
     def __init__(self, command, code, out, err, hung=False, stopped=False, usage=None):
         self.command, self.code, self.out, self.err = command, code, out, err
@@ -49,7 +49,7 @@ class Outcome:
         self.processor_seconds = usage.ru_utime + usage.ru_stime if usage else 0
 
     def _has_words(self):
-        """Whether it said anything; these say it on standard output, as their --help has it."""
+        """True if it printed a message; some commands use standard output, as documented."""
         words = bool(self.err.strip())
         if "json" in self.command:
             words |= b'{"event":' in self.out
@@ -58,7 +58,7 @@ class Outcome:
         return words
 
     def faults(self, expect_words=True):
-        """What is wrong with this ending, as sentences."""
+        """The faults of this ending, as sentences."""
         if self.hung:
             yield f"hung: did not end within {HANG_SECONDS} s"
             return
@@ -84,7 +84,7 @@ class Outcome:
 
 
 class Live:
-    """A command that runs until it is told to end, by its id."""
+    """A command that runs until it is terminated by its id."""
 
     def __init__(self, trial, command, name, stdin, stdout, stderr, before_exec):
         self.command = command
@@ -113,7 +113,7 @@ class Live:
             signal.pidfd_send_signal(self.pid_fd, number)
 
     def outcome(self, stop_after=None):
-        """Waits for the end; asks for it by SIGTERM after so many seconds, if any are given."""
+        """Waits for the end. Sends SIGTERM after `seconds`, if given."""
         if self.ended:
             return self.ended
         stopped = hung = False
@@ -131,7 +131,7 @@ class Live:
         return self.ended
 
     def kill(self):
-        """Ends it without a check: kill -9 is the test's own doing."""
+        """Ends it without a check, because the test itself used kill -9."""
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGKILL)
         return self.outcome()
@@ -150,15 +150,15 @@ class Trial:
     def __init__(self, program, folder, rng, deadline=None):
         self.program, self.folder, self.rng = str(program), pathlib.Path(folder), rng
         self._deadline = deadline
-        self.label = ""  # of its files: where two trials share a folder, they do not share these
-        self.become = None  # in the child of every command that has no before_exec of its own
+        self.label = ""  # prefix of its files, in case two trials share a folder
+        self.become = None  # run in the child of every command without its own before_exec
         self.findings = []
-        self.said = []  # what was done, in order, for whoever repeats it
+        self.said = []  # the actions in order, to repeat the trial
         self.live = []
         self._names = 0
 
     def seconds_left(self):
-        """Of the family's time in this run."""
+        """The remaining seconds of the family in this run."""
         return max(0, self._deadline - time.monotonic()) if self._deadline else 0
 
     def note(self, text):
@@ -181,7 +181,7 @@ class Trial:
         return process
 
     def run(self, *arguments, stop_after=None, expect_words=True, **keywords):
-        """Runs a command to its end and holds that against the rules."""
+        """Runs a command to its end and checks the rules."""
         return self.check(self.start(*arguments, **keywords), stop_after, expect_words)
 
     def check(self, process, stop_after=None, expect_words=True):
@@ -191,12 +191,12 @@ class Trial:
         return outcome
 
     def shown(self, command):
-        """A command for people: short, with the trial's folder left out."""
+        """A command for display: short, without the trial's folder."""
         text = shlex.join(["lapwing", *command[1:]]).replace(str(self.folder) + "/", "")
         return printable(text)[:300]
 
     def until(self, what, condition):
-        """Waits for condition() to be true and returns its value, or None after HANG_SECONDS."""
+        """Waits until condition() is true. Returns its value, or None after HANG_SECONDS."""
         deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
             value = condition()
@@ -207,7 +207,7 @@ class Trial:
         return None
 
     def unchanged(self, paths):
-        """A function that reports what has changed below these paths since this call."""
+        """Returns a function that reports changes below these paths since this call."""
         before = sentinels.fingerprint(paths)
 
         def report(who):
@@ -216,7 +216,7 @@ class Trial:
         return report
 
     def end(self):
-        """Ends what still runs."""
+        """Ends all running processes."""
         for process in self.live:
             if process.ended is None:
                 process.kill()

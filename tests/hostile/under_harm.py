@@ -1,4 +1,4 @@
-"""One command runs under harm that is done to its process; then the bus is used without it."""
+"""Runs one command while its process is harmed, then uses the bus without harm."""
 
 import json
 
@@ -8,7 +8,7 @@ SEED, RECORDS = 800, 1200  # of the feed that is published under harm
 
 
 def commands(world, trial, bus):
-    """{name: arguments} of everything that a bus at rest can be asked."""
+    """{name: arguments} of all commands for an idle bus."""
     out = trial.folder / "limited.dbn"
     feed = world.bases.feed(bus.schema, SEED, RECORDS)
     follow = ("--until-closed", "--reattach", "0")
@@ -34,7 +34,7 @@ def commands(world, trial, bus):
 
 
 def run_one(world, trial, before_exec, name=None, expect_words=True):
-    """Runs one command under harm, then uses the bus without."""
+    """Runs one command under harm, then uses the bus without harm."""
     bus = world.bases.place(trial.rng.choice(("clean", "kv16", "group")), trial)
     named = commands(world, trial, bus)
     name = name or trial.rng.choice(sorted(named) + ["publish", "checkpoint", "publish"])
@@ -56,8 +56,8 @@ def sessions_of(trial, bus):
 
 
 def _publish_after(world, trial, bus, use, before):
-    """Another publisher, and what the one under harm has left: a prefix of its feed, as long as
-    its session's end says."""
+    """Runs another publisher, and checks the records of the harmed one: a prefix of its feed, as
+    long as recorded in its session's end."""
     lines, records = bus.expected.histories[-1], bus.expected.files[-1]
     after = sessions_of(trial, bus)
     use.may_begin_anew = bool(after) and after[-1]["end"] == "failed"

@@ -1,8 +1,8 @@
-"""What is done with a bus after harm: every reader, a publisher, a repair, and what they must keep.
+"""Uses a bus after harm: every reader, a publisher and a repair, with the rules for them.
 
-Readers change nothing. Every record that they give is the one that was published under its
-sequence, and none is passed over in silence. A publisher goes on behind all that was published, or
-refuses; it begins anew at 1 only where the journal had failed, or was repaired.
+Readers change nothing. Every record that they return equals the one published with its sequence,
+and no sequence is skipped silently. A publisher continues after the last published record, or
+refuses. It begins again at 1 only if the journal had failed or was repaired.
 """
 
 import json
@@ -11,13 +11,13 @@ import bases
 import bus_files
 import expected_records
 
-MORE = 40  # records of each session that is published after the harm
+MORE = 40  # records per session published after the harm
 
 
 class Use:
     def __init__(self, trial, bus, makers, trusted=True):
-        """trusted: what is in the files is what Lapwing wrote, or shows by its sums that it is
-        not. A crafted file has valid sums: then only endings and bystanders are checked."""
+        """trusted: the files contain what Lapwing wrote, or have wrong sums. Crafted files have
+        valid sums, so only endings and bystanders are checked."""
         self.trial, self.bus, self.makers, self.trusted = trial, bus, makers, trusted
         self.may_begin_anew = False
         self.check_recording = True
@@ -25,7 +25,7 @@ class Use:
         self._sessions = 0
 
     def _known_gone(self):
-        """What retention has removed, or `repair` has recorded so, of any of the journals."""
+        """Ranges removed by retention, or recorded as removed by `repair`, in any journal."""
         folders = [path for path in self.bus.journal.glob("*") if path.is_dir()] \
             if self.bus.journal.is_dir() else []
         if not folders:
@@ -34,14 +34,14 @@ class Use:
         return [(1, oldest - 1)] if oldest > 1 else []
 
     def _find_voids(self):
-        """`info` says which sequences will never exist."""
+        """The voids according to `info`."""
         done = self.trial.run("info", "--json", "--bus", self.bus.directory)
         if done.code == 0:
             self.voids = [tuple(session["void"]) for session in json.loads(done.out)["sessions"]
                           if "void" in session]
 
     def all(self):
-        """Everything, in an order that differs from trial to trial."""
+        """Runs everything, in an order that differs between trials."""
         self.readers()
         steps = [self.followers, self.publisher]
         self.trial.rng.shuffle(steps)
@@ -103,7 +103,7 @@ class Use:
             self.trial.run("book", "--bus", self.bus.directory, "--reattach", "0")
 
     def followers(self):
-        """Who keeps files of its own about the bus."""
+        """Commands that keep their own files about the bus."""
         self.trial.run("checkpoint", "--bus", self.bus.directory, "--fold", self.bus.fold,
                        "--until-closed", "--reattach", "0")
         if self.bus.schema == "kv16":
@@ -114,7 +114,7 @@ class Use:
             self._check_file("record", self.bus.recording, outcome)
 
     def publisher(self):
-        """A new session; where it began, or None if there is none."""
+        """Starts a new session. Returns its first sequence, or None if it did not start."""
         self._sessions += 1
         feed = self.makers.feed(self.bus.schema, 900 + self._sessions, MORE)
         outcome = self.trial.run("publish", "--bus", self.bus.directory, "--source", feed.source,

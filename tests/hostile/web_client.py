@@ -20,7 +20,7 @@ def raise_loopback():
 
 
 class Address:
-    """Where a server listens, and its token: what it prints at its start."""
+    """The address and token that a server prints at its start."""
 
     def __init__(self, line):
         place, self.token = line.strip().split("/#token=")
@@ -36,7 +36,7 @@ class Address:
         return answer.status, answer.read()
 
     def web_socket_request(self, path):
-        """The bytes that ask for a WebSocket."""
+        """The bytes of a request for a WebSocket."""
         key = base64.b64encode(os.urandom(16)).decode()
         return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
                 f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
@@ -44,17 +44,17 @@ class Address:
 
 
 class Stream:
-    """A WebSocket whose messages are counted by their bytes and not read."""
+    """A WebSocket whose bytes are counted, but not parsed."""
 
     def __init__(self, address, path):
         self.connection = socket.create_connection(("127.0.0.1", address.port), ANSWER_SECONDS)
         self.connection.sendall(address.web_socket_request(path))
         self.connection.setblocking(False)
         self._received = b""
-        self.bytes = 0  # behind the answer's header
+        self.bytes = 0  # after the answer's header
 
     def poll(self):
-        """Takes what is there. False once the connection has ended."""
+        """Reads available bytes. Returns False when the connection has ended."""
         try:
             while data := self.connection.recv(65536):
                 self._take(data)

@@ -1,6 +1,6 @@
-"""XXH3-64, as its specification says, so that a crafted file can carry valid sums.
+"""XXH3-64 according to its specification, so that crafted files can have valid sums.
 
-`xxh3_64(data, seed)` is all that others need. It calls the system's libxxhash if there is one.
+Other modules only need `xxh3_64(data, seed)`. It calls the system's libxxhash if there is one.
 Otherwise a page takes about a millisecond.
 """
 
@@ -156,7 +156,7 @@ def _long(data, seed):
 
 
 def in_python(data, seed=0):
-    """The sum of bytes, as a number of 64 bits."""
+    """The sum of bytes as a 64-bit number."""
     data = bytes(data)
     if len(data) <= 16:
         return _up_to_16(data, seed)
@@ -182,6 +182,6 @@ _library = _of_library()
 
 
 def xxh3_64(data, seed=0):
-    """The same sum, by the library if there is one."""
+    """The same sum, computed by the library if there is one."""
     data = bytes(data)
     return _library(data, len(data), seed) if _library else in_python(data, seed)

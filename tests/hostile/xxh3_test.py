@@ -1,4 +1,4 @@
-"""XXH3-64 against known values, one of each way in which it goes through its input."""
+"""Tests XXH3-64 with known values, one for each of its code paths."""
 
 import unittest
 
@@ -6,7 +6,7 @@ import xxh3
 
 DATA = bytes((index * 31 + (index >> 8) * 7) & 255 for index in range(65536))
 SEED = 0x123456789ABCDEF
-# (bytes, seed, sum), made with the library that the program itself links.
+# (bytes, seed, sum), created with the library that the program itself links.
 KNOWN = (
     (0, 0, 0x2D06800538D394C2),
     (0, SEED, 0xCC1CA35A1B089C5C),

@@ -1,4 +1,4 @@
-"""Rules about what is built from what: sources are listed, layers link downwards."""
+"""Rules about the build: sources are listed, layers link downwards."""
 
 import re
 
@@ -15,7 +15,7 @@ FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
 
 
 def commands(source):
-    """(line, command, arguments) of a CMake file; comments are dropped."""
+    """(line, command, arguments) of a CMake file, without comments."""
     text = re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), source.text)
     for match in re.finditer(r"^\s*(\w+)\s*\(([^()]*)\)", text, re.M):
         line = text.count("\n", 0, match.start(1)) + 1
@@ -23,7 +23,7 @@ def commands(source):
 
 
 def sources_are_listed(tree):
-    """Every .cc is listed in a CMakeLists.txt of its folder or of one above."""
+    """Every .cc is listed in a CMakeLists.txt of its folder or of a parent folder."""
     for source in tree.cpp():
         if not source.path.endswith(".cc") or source.is_of_another_runtime:
             continue
@@ -43,7 +43,7 @@ def sources_are_listed(tree):
 
 
 def nothing_is_globbed(tree):
-    """Sources are listed, not searched for; the one exception checks every header."""
+    """Sources are listed, not searched for. The only exception checks every header."""
     for source in tree.cmake():
         for line, command, arguments in commands(source):
             globs = command == "file" and arguments[:1] and arguments[0].startswith("GLOB")
@@ -73,7 +73,7 @@ def link_directions(tree):
 
 
 def external_libraries(tree):
-    """liburing is linked by the write queue alone, RocksDB by the checkpointer, OpenSSL by the server."""
+    """Only the write queue links liburing, the checkpointer RocksDB, and the server OpenSSL."""
     for source in tree.cmake():
         for line, command, arguments in commands(source):
             if command in FINDERS or not arguments or source.layer == "bench":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the house rules on the tree that holds this file. Exit: 0 all kept, 1 one broken.
+"""Checks the lint rules on the tree that contains this file. Exit: 0 all kept, 1 one broken.
 
-Advice (length, columns, words) is printed and fails nothing. `check.py --list` prints both.
+Advice (length, columns, words) is printed, but does not fail. `check.py --list` prints both.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Rules about C++: who includes whom, who may touch what, how a file is built up.
+"""Rules about C++: includes, restricted functions, and the structure of files.
 
-Each rule is a generator of findings over a tree; its docstring is the rule as a sentence.
+Each rule is a generator of findings over a tree. Its docstring states the rule.
 """
 
 import re
@@ -39,11 +39,11 @@ ASM_FILES = {
     "proto/slot_form.h",
 }
 
-# Waiting on a clock is the kernel seam's and the pacer's work; everything else waits for an event.
+# Only the kernel layer and the pacer may wait on a clock. All other code waits for events.
 CLOCK_WAITERS = {"os/kernel.cc", "publisher/feeds/pacer.cc"}
 SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
 
-# Headers of libraries that only some programs link, and the files that may see them.
+# Headers of libraries that only some programs link, and the files that may include them.
 EXTERNAL_HEADERS = {
     r"<liburing": re.compile(r"^os/uring_\w+\.(h|cc)$"),
     r"<rocksdb/": re.compile(r"^subscribers/checkpointer/state_\w+\.(h|cc)$"),
@@ -99,7 +99,7 @@ def atomics_in_one_file(tree):
 
 
 def asm_in_the_slot(tree):
-    """asm and volatile are for the words of a slot, and for the pause of a spin."""
+    """asm and volatile are only used for the words of a slot and the pause of a spin."""
     for source in tree.library():
         if source.path not in ASM_FILES:
             for line, match in source.search(r"\b(asm|volatile)\b", source.code):
@@ -107,7 +107,7 @@ def asm_in_the_slot(tree):
 
 
 def no_sleeps(tree):
-    """Library code waits for events, not for time to pass."""
+    """Library code waits for events, not for a fixed time."""
     for source in tree.library():
         if source.path not in CLOCK_WAITERS:
             for line, match in source.search(SLEEPS, source.code):
@@ -115,7 +115,7 @@ def no_sleeps(tree):
 
 
 def external_headers(tree):
-    """liburing is seen by the archiver's write queue alone, RocksDB by the store alone."""
+    """Only the archiver's write queue includes liburing, and only the store includes RocksDB."""
     for source in tree.cpp():
         for pattern, allowed in EXTERNAL_HEADERS.items():
             if not allowed.match(source.path) and not source.path.startswith("bench/"):
@@ -124,7 +124,7 @@ def external_headers(tree):
 
 
 def directories_by_a_disk(tree):
-    """A directory is listed by a Disk: no child that a program forks meanwhile keeps a descriptor of it."""
+    """A directory is listed by a Disk, so that no forked child keeps a descriptor of it."""
     for source in tree.library():
         if source.layer not in {"os", "monitor", "cli"}:
             for line, match in source.search(r"\b(\w*directory_iterator|f?d?opendir)\b", source.code):
@@ -139,7 +139,7 @@ def no_exceptions_of_ours(tree):
 
 
 def formatting(tree):
-    """C++ is as clang-format leaves it, but for the three files that stand as tables."""
+    """C++ is formatted by clang-format, except the three files with tables."""
     formatter = shutil.which("clang-format-19")
     files = [source for source in tree.cpp() if source.path not in FORMATTED_BY_HAND]
     if formatter is None:
@@ -161,7 +161,7 @@ def formatting(tree):
 
 
 def one_definition(tree):
-    """A name means one type: two of a name in one program are one to the linker, which takes either's functions."""
+    """A name means one type, because the linker merges two types of one name."""
     places = {}
     for source in tree.library():
         namespaces = []
@@ -180,7 +180,7 @@ def one_definition(tree):
 
 
 def include_guards(tree):
-    """A header has #pragma once, once."""
+    """A header has #pragma once exactly once."""
     for source in tree.cpp():
         if source.path in C_HEADERS:
             continue
@@ -189,7 +189,7 @@ def include_guards(tree):
 
 
 def header_form(tree):
-    """A header starts with a comment that says what is not obvious about it."""
+    """A header starts with a comment about its non-obvious facts."""
     for source in tree.cpp():
         if source.path in C_HEADERS:
             continue
@@ -199,7 +199,7 @@ def header_form(tree):
 
 
 def short_functions(tree):
-    """A function of the library has about 70 lines at most."""
+    """A function of the library has at most about 70 lines."""
     for source in tree.library():
         lines = source.code.split("\n")
         start = {}
@@ -215,7 +215,7 @@ def short_functions(tree):
 
 
 def short_files(tree):
-    """A file of the library stays readable in one sitting."""
+    """A file of the library is short enough to read in one sitting."""
     for source in tree.library():
         length = source.text.count("\n")
         if length > FILE_LINES_MAX:

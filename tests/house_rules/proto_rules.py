@@ -1,4 +1,4 @@
-"""Rules about what processes agree on: every layout is pinned by assertions and in tests/golden/abi.golden."""
+"""Rules about shared layouts: assertions and tests/golden/abi.golden pin each of them."""
 
 import re
 
@@ -8,7 +8,7 @@ GOLDEN = "tests/golden/abi.golden"
 FORMATS = (
     "docs/reference/file-formats.md", "docs/reference/wire-format.md", "docs/reference/dbn.md",
     "docs/explanation/channel-protocol.md")
-# The part of the agreement that users see, too.
+# The part of the shared definitions that users also see.
 PUBLIC_AGREEMENT = {
     f"include/lapwing/{name}.h"
     for name in ("dbn", "detail/channel_layout", "detail/channel_words",
@@ -16,17 +16,17 @@ PUBLIC_AGREEMENT = {
                  "journal_state", "kv16", "order_entry", "sequence")
 }
 
-# Types that code in proto/ uses and that no two processes share.
+# Types used in proto/ that no two processes share.
 NOT_LAYOUTS = {
     "ChannelBarrier", "Durations", "ErrorName", "FrameLength", "FrameSize", "JournalCondition",
     "RecordSchema", "SchemaLabel", "Settlement", "SlotForm", "SlotProtocol", "SlotRead",
     "SlotReadResult", "WordMoves",
 }
-# Tables that have a line for each row in the golden file, and sizes that no two processes share.
+# Tables with one line per row in the golden file, and sizes that no two processes share.
 NOT_CONSTANTS = {"kClientStateNames", "kErrorNames", "kHotSizes", "kJournalStateNames",
                  "kRecordSchemas"}
 FILLERS = ("reserved", "padding")
-# In the golden file, but no format of their own.
+# In the golden file, but without a format of their own.
 UNSHARED = {"Gap", "Id128", "PaddedWord"}
 
 
@@ -49,7 +49,7 @@ def fields_of(body):
 
 
 def declarations(source):
-    """(line, kind, name, members) of every struct, enum and constant that a header declares."""
+    """(line, kind, name, members) of every struct, enum and constant declared in a header."""
     code = without_comments(source.text)
     struct = r"^struct\s+(?:alignas\([^)]*\)\s*)?(\w+)[^;{]*\{(?s:(.*?))(?:^|\s)\};"
     for line, match in source.search(struct, code):
@@ -70,7 +70,7 @@ def headers(tree):
 
 
 def golden_is_complete(tree):
-    """Whatever two processes agree on stands in tests/golden/abi.golden: structs, enums, constants."""
+    """tests/golden/abi.golden contains all shared structs, enums and constants."""
     golden = set()
     if GOLDEN in tree:
         for line in tree[GOLDEN].text.split("\n"):
@@ -89,7 +89,7 @@ def golden_is_complete(tree):
 
 
 def layouts_are_asserted(tree):
-    """A struct that two processes share has its size and every offset asserted beside it."""
+    """Assertions next to a shared struct check its size and every offset."""
     for source in headers(tree):
         code = without_comments(source.text)
         if "offsetof" not in code:
@@ -105,7 +105,7 @@ def layouts_are_asserted(tree):
 
 
 def formats_are_documented(tree):
-    """docs/reference/file-formats.md has a table for every shared struct and error, as the golden file says."""
+    """docs/reference/file-formats.md has a table of each shared struct and error in GOLDEN."""
     if GOLDEN not in tree:
         return
     text = "\n".join(tree[path].text for path in FORMATS if path in tree)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Proves that each house rule can fail: it finds nothing in a good tree and something in each bad
-one, and no rule is without such a proof."""
+"""Tests that each lint rule can fail: it finds nothing in a good tree and something in each bad
+one, and every rule has such a test."""
 
 import subprocess
 import tempfile
@@ -53,7 +53,7 @@ def listed(cmake, source="bus/a.cc"):
     return {source: "int a;\n", "bus/CMakeLists.txt": cmake}
 
 
-# rule: (trees in which it finds nothing, trees in which it finds something)
+# rule: (trees without findings, trees with a finding)
 CASES = {
     code.include_directions: (
         [

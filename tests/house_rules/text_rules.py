@@ -1,6 +1,6 @@
-"""Rules about every text file: its form, its name, and what it must not mention.
+"""Rules about every text file: its format, its name, and forbidden text.
 
-The forbidden words are put together from parts, so that this file does not contain them.
+The forbidden words are composed of parts, so that this file does not contain them.
 """
 
 import re
@@ -13,12 +13,12 @@ NOT_OURS = ("LICENSE", "Cargo.lock")
 
 MARKERS = r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]) + r")\b"
 
-# Absolute paths that exist on one machine only.
+# Absolute paths that exist only on one machine.
 MACHINE_PATHS = "|".join(
     re.escape("/" + folder) for folder in ["root/", "home/", "work/", "Users/", "tmp/lw"]
 )
 
-# Links to documents are welcome; a package registry is reached through its own client's settings.
+# Links to documents are allowed. A package registry is accessed through its own client's settings.
 DOCUMENTATION_HOSTS = {
     "code.kx.com",
     "docs.kx.com",
@@ -27,7 +27,7 @@ DOCUMENTATION_HOSTS = {
     "redis.io",
     "www.apache.org",
     "www.contributor-covenant.org",
-    "www.debian.org",  # names the format of debian/copyright
+    "www.debian.org",  # in the format of debian/copyright
     "databento.com",
     "docs.rs",
     "en.cppreference.com",
@@ -35,11 +35,11 @@ DOCUMENTATION_HOSTS = {
     "keepachangelog.com",
     "man7.org",
     "semver.org",
-    "www.w3.org",  # names the format of every SVG
+    "www.w3.org",  # in the format of every SVG
     "www.kernel.org",
     "www.open-std.org",
 }
-# This machine, and names that nobody can have (RFC 2606).
+# This machine, and names that cannot be registered (RFC 2606).
 RESERVED_HOSTS = re.compile(r"localhost|127(\.0\.0\.1)?|([\w-]+\.)+example")
 REGISTRY_HOSTS = "|".join(
     re.escape(".".join(parts))
@@ -58,9 +58,9 @@ OPENS_SUBSCRIBER = r"SubscriberOptions\b(?!,)|[sS]ubscriber(\.|::)?[oO]pen\b|Sub
 TEN_LINES = r"bindings/\w+/README\.md|docs/reference/c\.md"
 OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
 
-# Stands in for another project's header, and has to have its name.
+# Replaces another project's header, and must have its name.
 CATCH2_NAME = "testing/catch2_v3/catch2/catch.hpp"
-# What tools and editors leave behind.
+# Files that tools and editors leave behind.
 STRAY = re.compile(r"(.*\.(lock|orig|rej|pyc|pyo|bak|swp|tmp)|.*~|\.?#.*|\.DS_Store)")
 LOCKS = {"Cargo.lock"}
 EMPTY_ON_PURPOSE = {"py.typed", "__init__.py"}
@@ -72,7 +72,7 @@ def is_code(source):
 
 
 def text_form(tree):
-    """A file ends with one newline; code has no tabs, trailing blanks, or lines above 100."""
+    """A file ends with one newline. Code has no tabs, trailing blanks, or lines above 100."""
     for source in tree:
         if source.text and not source.text.endswith("\n"):
             yield source.finding(source.text.count("\n") + 1, "the last line has no newline")
@@ -90,7 +90,7 @@ def text_form(tree):
 
 
 def no_markers(tree):
-    """Work that is left is an issue, not a comment."""
+    """Remaining work is an issue, not a comment."""
     for source in tree:
         if source.name not in NOT_OURS:
             for line, match in source.search(MARKERS):
@@ -98,14 +98,14 @@ def no_markers(tree):
 
 
 def no_machine_paths(tree):
-    """The tree builds and tests anywhere: it names no path of one machine."""
+    """The tree builds and tests anywhere: it contains no path of a single machine."""
     for source in tree:
         for line, match in source.search(r"(?<![\w.$}])(" + MACHINE_PATHS + ")"):
             yield source.finding(line, f"'{match[1]}' exists on one machine only")
 
 
 def no_registry_hosts(tree):
-    """Packages come through a registry's own client: no host of one is named, no other URL used."""
+    """Packages come through a registry's own client: no file contains its host or another URL."""
     for source in tree:
         if source.name in NOT_OURS:
             continue
@@ -117,7 +117,7 @@ def no_registry_hosts(tree):
 
 
 def file_names(tree):
-    """C++ files are lower_case.h and .cc, and no room is called util."""
+    """C++ files are lower_case.h and .cc, and no folder is named util."""
     for source in tree:
         parts = source.path.split("/")
         if re.search(r"\.(hpp|cpp|cxx|hh|c\+\+)$", source.name) and source.path != CATCH2_NAME:
@@ -129,7 +129,7 @@ def file_names(tree):
 
 
 def no_stray_files(tree):
-    """git tracks no file that a tool left behind, and no empty file that has no purpose."""
+    """git tracks no leftover files of tools, and no empty files without a purpose."""
     for path, size in tree.sizes.items():
         name = path.rsplit("/", 1)[-1]
         if STRAY.fullmatch(name) and name not in LOCKS:
@@ -139,7 +139,7 @@ def no_stray_files(tree):
 
 
 def documents_exist(tree):
-    """A document that is referred to is in the tree, under that name."""
+    """A referenced document is in the tree under that name."""
     for source in tree:
         if source.path.startswith("tests/house_rules/"):
             continue
@@ -152,7 +152,7 @@ def documents_exist(tree):
 
 
 def tabs_are_the_packages_own(tree):
-    """The ten lines of a language in README.md stand in that language's own document, too."""
+    """The ten lines of a language in README.md are also in that language's own document."""
     if "README.md" not in tree:
         return
     readme = tree["README.md"]
@@ -165,7 +165,7 @@ def tabs_are_the_packages_own(tree):
 
 
 def loops_are_short(tree):
-    """The loop of a language in README.md takes few lines, from the open to its end."""
+    """The loop of a language in README.md is short, from the open to its end."""
     if "README.md" not in tree:
         return
     readme = tree["README.md"]
@@ -176,7 +176,7 @@ def loops_are_short(tree):
     for line, language, code in loops:
         lines = [text for text in code.split("\n") if text.strip()]
         first = next((i for i, text in enumerate(lines) if re.search(OPENS_SUBSCRIBER, text)), 0)
-        margin = re.match(r"\s*", lines[first])[0]  # what is less indented closes a function
+        margin = re.match(r"\s*", lines[first])[0]  # a less indented line closes a function
         count = sum(text.startswith(margin) for text in lines[first:])
         limit = LOOP_LINES.get(language, LOOP_LINES_MAX)
         if count > limit:
@@ -184,7 +184,7 @@ def loops_are_short(tree):
 
 
 def no_old_names(tree):
-    """A name in the first column of the changelog's tables of renamed names stands nowhere else."""
+    """A name in the first column of the changelog's tables of renamed names occurs nowhere else."""
     if "CHANGELOG.md" not in tree:
         return
     rows = re.findall(r"^\| ((?:`[^`|]+`(?:, )?)+) \| `[^|]+ \| [^|]+ \|$", tree["CHANGELOG.md"].text, re.M)

@@ -1,4 +1,4 @@
-"""The source tree as the rules see it: paths, text, and code without its comments and strings."""
+"""The source tree for the rules: paths, text, and code without comments and strings."""
 
 import os
 import re
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# Folders that hold nothing of ours.
+# Folders without files of this project.
 PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
 LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "wait_set", "monitor", "cli", "bindings")
 
-# Comments, string and character literals of C++; raw strings are not used in this project's code.
+# Comments, string and character literals of C++. This project's code does not use raw strings.
 _COMMENT_OR_LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', re.S
 )
@@ -30,7 +30,7 @@ class Finding:
 
 
 def without_comments(text, keep_strings=False):
-    """C++ with every comment (and literal) replaced by blanks of the same lines."""
+    """C++ with every comment (and literal) replaced by blanks on the same lines."""
 
     def blank(match):
         found = match[0]
@@ -60,12 +60,12 @@ class Source:
 
     @property
     def is_test(self):
-        """Beside the code as foo_test.cc, or anything in testing/ and tests/."""
+        """foo_test.cc next to the code, or any file in testing/ and tests/."""
         return self.layer in ("testing", "tests") or self.path.endswith("_test.cc")
 
     @property
     def is_of_another_runtime(self):
-        """C++ that Python or Go builds, by their own rules, over the C interface."""
+        """C++ on top of the C interface that Python or Go builds by their own rules."""
         return self.layer == "bindings" and not self.path.startswith("bindings/c/")
 
     @property
@@ -92,7 +92,7 @@ class Source:
 
 
 def tracked_sizes(root):
-    """The bytes of each file that git tracks, by path. None: the root is in no repository."""
+    """The size of each file tracked by git, by path; None if the root is not in a repository."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True,
                             check=False)
     if listed.returncode != 0:
@@ -102,8 +102,8 @@ def tracked_sizes(root):
 
 
 class Tree:
-    """Every text file below a root, by path with forward slashes; paths of binary files, and the
-    sizes of tracked files."""
+    """Every text file below a root, by path with forward slashes. Also the paths of binary files,
+    and the sizes of tracked files."""
 
     def __init__(self, files, sizes=None, binaries=()):
         self.files = {path: Source(path, text) for path, text in sorted(files.items())}
@@ -139,7 +139,7 @@ class Tree:
 
     @cached_property
     def paths(self):
-        """The paths of all files and of their folders, and "" for the root."""
+        """The paths of all files and their folders, and "" for the root."""
         files = {*self.files, *self.binaries}
         return {"", *files, *(path[: slash.start()] for path in files for slash in re.finditer("/", path))}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles every public header, and every C++ example of README.md and docs/, as a user's
-compiler would: alone, with the public headers and no others, warnings as errors."""
+"""Compiles every public header, and every C++ example of README.md and docs/, like a user's
+compiler: separately, with only the public headers, and with warnings as errors."""
 
 import concurrent.futures
 import os
@@ -22,8 +22,8 @@ JOBS = len(os.sched_getaffinity(0))
 
 
 def compile_alone(compiler, source):
-    """What the compiler has to say of it; empty: nothing."""
-    # With names that every clone has alike, so that ccache knows what another one compiled.
+    """The compiler's messages for a source; empty if there are none."""
+    # The paths are the same in every clone, so that clones share ccache.
     done = subprocess.run([*LAUNCHER, compiler, *FLAGS, "-Iinclude", os.path.relpath(source, ROOT)], cwd=ROOT,
                           env={**os.environ, "CCACHE_NOHASHDIR": "true"}, capture_output=True,
                           text=True, check=False)
@@ -31,7 +31,7 @@ def compile_alone(compiler, source):
 
 
 def snippets(document):
-    """(line, text) of each block that is marked as C++."""
+    """(line, text) of each block marked as C++."""
     text = (ROOT / document).read_text(encoding="utf-8")
     for match in re.finditer(r"^```cpp\n(.*?)^```", text, re.M | re.S):
         yield text.count("\n", 0, match.start()) + 2, match[1]
@@ -45,7 +45,7 @@ class PublicInterface(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def check(self, texts):
-        """Compiles each text, by its name, with each compiler: as many at a time as there are cores."""
+        """Compiles each text, by name, with each compiler, in parallel on all cores."""
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             said = {}
             for number, (name, text) in enumerate(texts.items()):

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs a build into an empty prefix, and builds and runs four programs outside the tree by
-# find_package, by pkg-config and by FetchContent, with no other include path. Three of them, and the
-# package itself, know nothing of RocksDB.
+# Installs a build into an empty prefix, then builds and runs four programs outside the tree with
+# find_package, pkg-config and FetchContent, without other include paths. Three of them, and the
+# package itself, do not use RocksDB.
 #   tests/install/run.sh [BUILD]     default: build/release, where `lapwing_package` and
 #                                    `lapwing_checkpoints_package` are built
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$(cd "${1:-${LAPWING_BUILD_DIR:-$root/build/release}}" && pwd) || exit 1
-# Beside the build: ccache knows a source by its path from the directory of the build, so FetchContent
-# finds what the build has compiled with the same flags.
+# Next to the build, because ccache identifies a source by its path from the build directory.
+# Therefore FetchContent finds the objects that the build has compiled with the same flags.
 work=$build-install-test
 fetched=$build-install-fetched
 exec 9>"$build-install-test.lock"
@@ -23,7 +23,7 @@ failed=0
 launcher=()
 compiler=(g++)
 if command -v ccache >/dev/null; then
-  # As CMakeLists.txt sets it.
+  # The same setting as in CMakeLists.txt.
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
   launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   compiler=(ccache g++)
@@ -41,7 +41,7 @@ check() {  # NAME COMMAND...
   fi
 }
 
-run_all() {  # WAY DIRECTORY: the four programs, on a bus of their own
+run_all() {  # WAY DIRECTORY: runs the four programs with their own bus
   local bus=$work/bus-$1
   check "$1: publish" "$2/publish" "$bus"
   check "$1: subscribe" "$2/subscribe" "$bus"
@@ -58,7 +58,7 @@ must() {
 }
 
 cp -r "$root/tests/install/consumer" "$work/consumer"
-# The program of README.md, word for word, and a main that calls its publish(), and its subscribe() up
+# The program of README.md, unchanged, with a main that calls its publish(), and its subscribe() up
 # to the quote.
 {
   sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$root/README.md"
@@ -85,7 +85,7 @@ END
 must cmake --install "$build" --prefix "$work/prefix"
 prefix=$work/prefix
 
-# Only the public headers, and nothing of the rooms.
+# Only the public headers, and none of the layers'.
 (cd "$root/include" && find lapwing -name '*.h' && echo lapwing.h) | sort >"$work/public"
 (cd "$prefix/include" && find . -type f | sed 's|^\./||' | sort) >"$work/installed"
 if ! diff "$work/public" "$work/installed"; then
@@ -93,7 +93,7 @@ if ! diff "$work/public" "$work/installed"; then
   exit 1
 fi
 
-# Nobody needs RocksDB who does not ask for it.
+# Only users of checkpoints need RocksDB.
 package=$(dirname "$(find "$prefix" -name lapwing-config.cmake)")
 without_rocksdb() {
   ! grep -il rocksdb "$package"/lapwing-targets*.cmake \
@@ -103,7 +103,7 @@ without_rocksdb() {
 }
 check "lapwing::lapwing does not mention RocksDB" without_rocksdb
 
-# Optimised, where gcc warns most.
+# Optimized, because gcc then reports most warnings.
 must cmake -S "$work/consumer" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_BUILD_TYPE=Release "${launcher[@]}"
 must cmake --build "$work/found" --parallel "$jobs"
@@ -145,7 +145,7 @@ refuses_another_description() {
 }
 check "tutorial 2: another description is refused" refuses_another_description
 
-# Not optimised, and with assertions.
+# Not optimized, with assertions.
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
 export PKG_CONFIG_PATH
 by_pkg_config() {  # PROGRAM PACKAGE
@@ -169,7 +169,7 @@ mkdir "$work/pkgconfig"
 must all_by_pkg_config
 run_all pkg-config "$work/pkgconfig"
 
-# With the flags of the build, warnings as errors among them: so ccache has every object.
+# With the build's flags, including warnings as errors, so that ccache has every object.
 must cmake -G Ninja -S "$work/consumer" -B "$fetched" -DLAPWING_SOURCE="$root" \
   -DLAPWING_WARNINGS_ARE_ERRORS=ON -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   "${launcher[@]}"

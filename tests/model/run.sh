@@ -1,14 +1,14 @@
 #!/bin/sh
-# Checks Lapwing's memory-order protocols, and every wrong variant of them, under a C11 memory-model
-# checker. README.md beside this file says what is modelled.
+# Checks Lapwing's memory-order protocols, and every wrong variant of them, with a C11 memory-model
+# checker. README.md next to this file describes the models.
 #
 # Exit: 0 every right form passes and every wrong variant is caught; 77 SKIPPED, because the checker
-# (the crate `loom`) is neither on this machine nor to be had; 1 anything else.
+# (the crate `loom`) is neither installed nor available; 1 any other error.
 # LAPWING_REQUIRE_REGISTRIES=1 makes a skip an error.
 set -eu
 cd "$(dirname "$0")"
 
-fetch_seconds_max=600 # ends a hang; what cannot be reached is known to cargo after 20 s
+fetch_seconds_max=600 # ends a hang; cargo reports unreachable servers after 20 s
 
 skip() {
   {
@@ -28,12 +28,13 @@ skip() {
 
 command -v cargo >/dev/null || skip "There is no cargo. Install Rust 1.85 or newer."
 
-# "cargo 1.85.0 (...)" is at least 1.85; older ones cannot read the lock file and say so badly.
+# Versions before "cargo 1.85.0 (...)" cannot read the lock file, and their message does not explain
+# it.
 cargo_minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
 [ "${cargo_minor:-85}" -ge 85 ] || skip "$(cargo --version) is too old. Install Rust 1.85 or newer."
 
-# What is on this machine is enough if it is all there. Otherwise one attempt to fetch it; a lock
-# file that does not fit Cargo.toml is our mistake and no reason to skip.
+# If all crates are installed, that is enough. Otherwise try once to fetch them. A lock file that
+# does not match Cargo.toml is our mistake, not a reason to skip.
 if ! cargo fetch --locked --offline >/dev/null 2>&1; then
   if ! reason=$(CARGO_NET_RETRY=1 CARGO_HTTP_TIMEOUT=20 \
       timeout "$fetch_seconds_max" cargo fetch --locked 2>&1); then

@@ -1,14 +1,14 @@
-// Lives of a publisher on a simulated disk, each ended by a kill, a power cut or a clean close at a
-// random moment: between two turns, or at any single operation of the settlement, the start, the
-// archiving or the end. After each the next life settles what it finds. The oracle knows every byte
-// ever published:
+// Lives of a publisher on a simulated disk. Each ends by a kill, a power cut or a clean close at a
+// random moment: between two turns, or at any single operation of recovery, start, archiving or
+// end. The next life recovers the files of the previous one. The oracle has every byte ever
+// published:
 //
-//   what was announced durable is there, and what any settlement kept stays for ever;
-//   a killed publisher whose ring file is there loses nothing;
-//   what is not there is a recorded void; no sequence is ever given twice.
+//   records announced as durable exist, and recovered records stay permanently;
+//   a killed publisher whose ring file exists loses nothing;
+//   missing records are a recorded void; no sequence is used twice.
 //
-// LAPWING_POWER_CUT_RUNS sets the number of runs, LAPWING_POWER_CUT_SEED the seed of the first,
-// which a failure prints.
+// LAPWING_POWER_CUT_RUNS sets the number of runs, and LAPWING_POWER_CUT_SEED the seed of the first
+// one. A failure prints its seed.
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
@@ -36,24 +36,24 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// What happened over all runs: a run of nothing proves nothing.
+// Totals over all runs, because a run without events proves nothing.
 struct Tally {
   std::uint64_t kills = 0;
   std::uint64_t cuts = 0;
   std::uint64_t closes = 0;
   std::uint64_t settlements_interrupted = 0;
   std::uint64_t starts_interrupted = 0;
-  std::uint64_t records_lost = 0;       // published, never announced durable, gone
-  std::uint64_t records_recovered = 0;  // not durable at a kill, there afterwards
+  std::uint64_t records_lost = 0;       // published, never announced as durable, lost
+  std::uint64_t records_recovered = 0;  // not durable at a kill, but recovered
   std::uint64_t voids = 0;
   std::uint64_t pruned = 0;
 };
 
 struct Life {
   Sequence first = 1;
-  Sequence head = 0;     // published; head + 1 may stand in the ring, finished and not announced
-  Sequence durable = 0;  // announced
-  Sequence kept = 0;     // end of what the settlement kept; first - 1: nothing
+  Sequence head = 0;     // published; head + 1 may be complete in the ring without being announced
+  Sequence durable = 0;  // announced as durable
+  Sequence kept = 0;     // last recovered sequence; first - 1: none
 };
 
 class Run {
@@ -97,7 +97,7 @@ class Run {
     end(!disk_.stopped() && random_.chance(20) && close());
   }
 
-  // Early ones hit the settlement and the start, late ones never come.
+  // Low values hit recovery and the start, high ones never occur.
   std::uint64_t stop_point() {
     return random_.chance(30) ? random_.below(100) : random_.below(1500);
   }
@@ -106,7 +106,7 @@ class Run {
     return [this](const std::string&) -> absl::StatusOr<std::optional<RingImage>> { return ring_; };
   }
 
-  // False if the machine stopped in the midst of it.
+  // Returns false if the machine stopped during it.
   bool settle() {
     auto sessions = SessionLog::open(disk_, kSimRoot);
     if (disk_.stopped()) return false;
@@ -124,7 +124,7 @@ class Run {
   void judge_settlement() {
     REQUIRE(settled_.how != Settlement::kReset);
     if (settled_life_ < lives_.size()) judge_life(lives_.back());
-    // What is below the oldest was pruned, or never existed.
+    // Sequences below the oldest were pruned, or never existed.
     REQUIRE(
         (settled_.oldest <= oldest_announced_ || is_void(oldest_announced_, settled_.oldest - 1)));
   }
@@ -144,7 +144,7 @@ class Run {
     tally_.voids += settled_.next != life.kept + 1;
   }
 
-  // False if the machine stopped in the midst of it.
+  // Returns false if the machine stopped during it.
   bool begin() {
     publisher_ = std::make_unique<ArchiveFixture>(disk_, queue_, options_);
     queue_.behaviour() = {.complete_percent = static_cast<unsigned>(10 + random_.below(91)),
@@ -186,7 +186,7 @@ class Run {
     return true;
   }
 
-  // Ends the process, with or without the machine. A closed session has unlinked its ring.
+  // Ends the process, with or without the machine. A closed session has already unlinked its ring.
   void end(bool closed) {
     const bool has_archiver = publisher_ != nullptr && publisher_->has_archiver();
     if (random_.chance(50)) {
@@ -205,7 +205,7 @@ class Run {
     }
   }
 
-  // The ring file outlives the process, unless somebody deletes it.
+  // The ring file outlives the process, unless it is deleted.
   void leave_ring() {
     if (random_.chance(10)) return;
     if (!disk_.stopped() && random_.chance(30)) publisher_->die_within_record(random_.chance(50));
@@ -223,9 +223,9 @@ class Run {
     ring_ = RingImage{header, &ring_words_, publisher_->ring_memory().data()};
   }
 
-  // Every sequence ever given, read back as a reader without a publisher does.
+  // Reads every sequence ever used, like a reader without a publisher.
   void check_everything() {
-    if (settled_.how == Settlement::kFresh) {  // no life came so far as to begin
+    if (settled_.how == Settlement::kFresh) {  // no life has reached its beginning
       REQUIRE(is_void(1, kSequenceMax));
       return;
     }
@@ -256,14 +256,14 @@ class Run {
     REQUIRE(queue_.changed_in_flight() == 0);
   }
 
-  // No life has kept anything of it.
+  // True if no life has kept any of these sequences.
   bool is_void(Sequence first, Sequence last) const {
     return std::ranges::none_of(lives_, [&](const Life& life) {
       return life.first <= last && first <= life.kept && life.first <= life.kept;
     });
   }
 
-  // The record that the one life that kept sequence n has published under it.
+  // True if the record equals the one published by the life that kept sequence n.
   bool is_record(Sequence n, const std::byte* record) const {
     for (std::size_t i = 0; i < lives_.size(); ++i) {
       if (n < lives_[i].first || n > lives_[i].kept) continue;
@@ -283,7 +283,7 @@ class Run {
   std::optional<RingImage> ring_;              // the ring file of a killed life
   RingWords ring_words_{};
   Settled settled_;
-  std::size_t settled_life_ = 0;  // lives that are settled
+  std::size_t settled_life_ = 0;  // number of recovered lives
   std::vector<Life> lives_;
   Sequence oldest_announced_ = 1;
 };

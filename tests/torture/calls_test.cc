@@ -1,8 +1,8 @@
-// Calls between two processes for as long as is wanted: one at a time, and both ways at once
-// through rings that are too small for them.
+// Calls between two processes for the chosen time: one at a time, and in both directions at once
+// through rings that are too small.
 //
-// LAPWING_CALLS          calls one at a time, 10,000,000 unless said
-// LAPWING_CALL_SECONDS   how long both sides call at once, 20 unless said
+// LAPWING_CALLS          number of single calls, default 10,000,000
+// LAPWING_CALL_SECONDS   seconds of simultaneous calls, default 20
 #include <unistd.h>
 
 #include <array>
@@ -46,7 +46,7 @@ absl::StatusOr<Duplex> connect_until_there(const std::string& path, const Channe
   const Deadline deadline = hang_deadline();
   for (;;) {
     auto duplex = Duplex::connect(path, options, deadline);
-    // Nothing is there yet, or a socket on which the other side is about to listen.
+    // There is no socket yet, or the other side is about to listen on it.
     const Errc code = errc_of(duplex.status());
     const bool may_come = code == Errc::kNoBus || code == Errc::kPeerGone;
     if (!may_come || deadline.has_passed()) return duplex;
@@ -103,15 +103,16 @@ TEST_CASE("Every one of millions of calls, one at a time, gets its own reply") {
   std::cout << count << " calls one at a time, " << took_ns / count << " ns each\n";
 }
 
-// One of two sides that both call without regard for the other: it starts as many calls as the
-// other side takes, each too large for several to fit, answers what has come in meanwhile, and then
-// takes the replies to its own.
+// One of two sides that both call without regard for the other. It starts as many calls as the
+// other side accepts, each too large for several to fit, answers the received calls, and then takes
+// the replies to its own.
 class Caller {
  public:
   Caller(Duplex& duplex, std::uint64_t seed) : duplex_(duplex), random_(seed) {}
 
-  // For so long at least, and until its ring was full once, which takes longer where nobody gets to
-  // run; then until the other side has ended as well. False: something was wrong.
+  // Runs for at least this time, and until its ring was full once, which takes longer if neither
+  // side gets to run. Then runs until the other side has ended as well. Returns false after an
+  // error.
   bool run(std::uint64_t duration_ns) {
     const std::uint64_t end_ns = monotonic_ns() + duration_ns;
     do {
@@ -130,7 +131,7 @@ class Caller {
 
  private:
   static constexpr std::size_t kBytesMax = 1500;
-  static constexpr std::size_t kBatch = 64;  // the window
+  static constexpr std::size_t kBatch = 64;  // size of the window
 
   bool say(const char* what) {
     std::cerr << "pid " << getpid() << ", " << what << ": " << duplex_.status() << '\n';
@@ -141,7 +142,7 @@ class Caller {
     return static_cast<std::byte>(seed * 31 + i);
   }
 
-  // A payload of its own seed and size; the answer is the same bytes, inverted.
+  // A payload with its own seed and size. The answer is the same bytes, inverted.
   bool start_calls() {
     for (std::size_t i = 0; i < kBatch; ++i) {
       const std::size_t size = 8 + random_() % (kBytesMax - 8);
@@ -179,7 +180,7 @@ class Caller {
     return true;
   }
 
-  // Goes on serving, since the other side may wait for answers just so.
+  // Continues serving, because the other side may be waiting for answers in the same way.
   bool take_replies() {
     while (!asked_.empty()) {
       if (!serve_all()) return false;
@@ -249,7 +250,7 @@ TEST_CASE("Two sides that call each other through full rings do not stand still"
   CHECK(other.wait() == 0);
   CHECK(caller.calls() > 0);
   CHECK(caller.served() > 0);
-  CHECK(counters.full_waits > 0);  // void otherwise: its ring was never full
+  CHECK(counters.full_waits > 0);  // otherwise void: its ring was never full
   std::cout << seconds << " s of calls both ways: " << caller.calls() << " made, "
             << caller.served() << " served, " << counters.full_waits << " waits for room, "
             << counters.sleeps << " sleeps\n";

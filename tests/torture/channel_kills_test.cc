@@ -1,9 +1,9 @@
 // One side of a channel is killed at every instruction of each of its operations, at every system
-// call of its handshake, and in its sleep. The other side learns it, has exactly what had been
-// committed, hangs nowhere, and gets a new connection from the next peer.
+// call of its handshake, and in its sleep. The other side detects it, has exactly the committed
+// messages, never hangs, and gets a new connection from the next peer.
 //
-// Of three processes the test is the tracer: it steps the victim to its end and checks what the
-// survivor has to tell.
+// There are three processes. The test is the tracer: it steps the victim to its end and checks the
+// survivor's results.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,10 +27,10 @@ namespace {
 
 constexpr std::uint64_t kHangNs = 60'000'000'000;
 constexpr std::uint64_t kCapacity = 2048;
-constexpr std::size_t kSmall = 40;         // bytes: a frame of 64 in all
-constexpr std::size_t kLarge = 400;        // … of 448
-constexpr std::uint64_t kReadBefore = 24;  // small messages that are read before the operation
-constexpr std::uint64_t kUnread = 2;       // and that may still be unread
+constexpr std::size_t kSmall = 40;         // bytes; a frame of 64
+constexpr std::size_t kLarge = 400;        // bytes; a frame of 448
+constexpr std::uint64_t kReadBefore = 24;  // small messages read before the operation
+constexpr std::uint64_t kUnread = 2;       // small messages that may still be unread
 constexpr ChannelPosition kOperationAt = (kReadBefore + kUnread) * 64;
 constexpr std::uint64_t kRingful = kCapacity / 64;
 constexpr std::uint32_t kNextConnection =
@@ -40,7 +40,7 @@ Deadline hang_deadline() {
   return std::chrono::nanoseconds(kHangNs);
 }
 
-// How the survivor spends the time until the kill.
+// The survivor's activity until the kill.
 enum class Survivor { kSpinning, kBackingOff, kParked, kElsewhere };
 constexpr std::array kSurvivors = {Survivor::kSpinning, Survivor::kBackingOff, Survivor::kParked,
                                    Survivor::kElsewhere};
@@ -58,15 +58,15 @@ ChannelOptions options_of(Survivor survivor) {
   return options;
 }
 
-// What the three processes share.
+// Shared by the three processes.
 struct Notes {
   std::atomic<bool> waiting{false};         // the survivor waits, or is elsewhere
-  std::atomic<std::uint64_t> killed_ns{0};  // the victim is dead
+  std::atomic<std::uint64_t> killed_ns{0};  // time of the victim's death
   std::atomic<bool> served{false};          // the survivor holds a connection
-  std::uint64_t head_address = 0;           // in the victim: of the operation's first frame
-  std::uint64_t messages = 0;               // the survivor got, or sent
+  std::uint64_t head_address = 0;           // in the victim: head of the operation's first frame
+  std::uint64_t messages = 0;               // received or sent by the survivor
   std::uint64_t released = 0;               // of those that it sent
-  Errc end = Errc::kOk;                     // how the channel ended for it
+  Errc end = Errc::kOk;                     // end of the channel for the survivor
   std::uint64_t learned_ns = 0;
   Complaint complaint{};
 };
@@ -88,7 +88,7 @@ bool is_message(const Message& message, std::uint64_t index, std::size_t size) {
 // An operation of a producer: the messages that it sends, and how.
 struct Sending {
   const char* name;
-  std::vector<std::size_t> sizes;  // all of them become visible with one stamp
+  std::vector<std::size_t> sizes;  // one stamp makes all of them visible
   void (*act)(ChannelProducer&, std::span<const Outgoing>);
 };
 
@@ -152,7 +152,7 @@ int send_as_victim(SteppedChild::Marks& marks, const std::string& path, const Se
   for (std::uint64_t i = 0; i < total; ++i) {
     messages.push_back({payloads[i], static_cast<std::uint32_t>(i)});
   }
-  const auto first = producer->claim(kLarge);  // in the ring: what is short is not
+  const auto first = producer->claim(kLarge);  // long, because short ones are not in the ring
   notes.head_address = reinterpret_cast<std::uint64_t>(first->data()) - kPayloadOffsetPacked +
                        kOperationAt % kCapacity;
   for (std::uint64_t i = 0; i < kReadBefore + kUnread; ++i) {
@@ -171,7 +171,7 @@ void await_kill(const Notes& notes) {
   while (notes.killed_ns.load() == 0) std::this_thread::yield();
 }
 
-// After the end: the next peer has a connection of its own, in which everything is as it should be.
+// After the end, the next peer has its own connection, in which everything is correct.
 template <typename Accepted>
 int check_next_connection(ChannelListener& listener, Survivor survivor, const Id128& before,
                           Notes& notes) {
@@ -281,7 +281,7 @@ int survive_as_producer(ChannelListener& listener, Survivor survivor, Notes& not
                                                 notes);
 }
 
-// How long the survivors took to learn of a death.
+// The time until survivors detected a death.
 class Delays {
  public:
   void add(Survivor survivor, const Notes& notes) {
@@ -312,7 +312,7 @@ bool is_asleep(pid_t pid) {
   return name_end != std::string::npos && text.substr(name_end + 2, 1) == "S";
 }
 
-// Returns when the survivor is where it is to be when the victim dies.
+// Returns when the survivor is in the required state for the victim's death.
 void await_waiting(const Notes& notes, Survivor survivor, pid_t pid) {
   const Deadline deadline = hang_deadline();
   while (!notes.waiting.load() && !deadline.has_passed()) std::this_thread::yield();
@@ -322,7 +322,7 @@ void await_waiting(const Notes& notes, Survivor survivor, pid_t pid) {
   REQUIRE_FALSE(deadline.has_passed());
 }
 
-// Ends the survivor's wait for a next peer by being one.
+// Ends the survivor's wait for a next peer by being that peer.
 template <typename End>
 void be_next_peer(const std::string& path) {
   auto end = End::connect(path, options_of(Survivor::kParked), hang_deadline());
@@ -338,8 +338,9 @@ void be_next_peer(const std::string& path) {
   }
 }
 
-// After how many steps victims are killed: after each, if as many kills are wanted, otherwise after
-// each of a few, from another one on in each run. Where the survivor sleeps, most can go wrong.
+// The numbers of steps after which victims are killed: all of them if enough kills are wanted,
+// otherwise a few, with a different start in each run. A sleeping survivor has the most possible
+// errors.
 struct Steps {
   std::uint64_t first;
   std::uint64_t stride;
@@ -352,8 +353,8 @@ Steps steps_for(Survivor survivor, const std::string& operation) {
   return {static_cast<std::uint64_t>(getpid()) % stride, stride};
 }
 
-// Kills with ever more steps until the operation is over before; first with none. `kill` answers
-// whether it was.
+// Kills after increasing numbers of steps, starting with none, until the operation is over before
+// the kill. `kill` returns whether it was.
 template <typename Kill>
 void kill_after_each(const Steps& steps, const Kill& kill) {
   bool over = kill(0);
@@ -364,7 +365,7 @@ void kill_after_each(const Steps& steps, const Kill& kill) {
 
 struct Outcome {
   bool over;     // the operation was over before the kill
-  bool visible;  // its first stamp stood there
+  bool visible;  // its first stamp was stored
 };
 
 Outcome kill_sender(const Sending& sending, Survivor survivor, std::uint64_t steps,
@@ -472,7 +473,7 @@ TEST_CASE("A consumer killed at any instruction lets its producer go") {
 
 namespace {
 
-// How a victim that sleeps is killed, and what its survivor does then.
+// How a sleeping victim is killed, and what its survivor then does.
 struct Sleeper {
   const char* name;
   int (*sleep)(const std::string& path, Notes& notes);
@@ -484,13 +485,13 @@ int sleep_as_consumer(const std::string& path, Notes&) {
   return consumer.ok() && consumer->peek(hang_deadline()).error() == Errc::kOk ? 0 : 1;
 }
 
-// Sends now and then to a consumer that slept when it died, until it learns it.
+// Sends occasionally to a consumer that slept when it died, until the death is detected.
 int survive_sleeping_consumer(ChannelListener& listener, Notes& notes) {
   auto producer = ChannelProducer::accept(listener, options_of(Survivor::kParked), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   notes.waiting.store(true);
   await_kill(notes);
-  // The first message finds the sleeper's ticket, and its socket closed; or a ringful is enough.
+  // The first message finds the sleeper's ticket, and its socket closed; a full ring also suffices.
   do {
     notes.end = producer->send({}, 0, hang_deadline()).error();
     ++notes.messages;
@@ -559,8 +560,7 @@ TEST_CASE("An end that is killed in its sleep leaves what is there, and is known
 
 namespace {
 
-// Serves one peer after another, whatever becomes of them, until one brings what the next peer
-// does.
+// Serves one peer after another, regardless of their fate, until one sends the next peer's message.
 int serve_until_next(ChannelListener& listener, Notes& notes) {
   for (;;) {
     auto consumer =
@@ -583,7 +583,7 @@ int connect_as_victim(SteppedChild::Marks& marks, const std::string& path) {
   return producer.ok() ? 0 : 1;
 }
 
-// True: it had connected before it was killed.
+// Returns true if it had connected before it was killed.
 bool kill_connecting(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
@@ -600,8 +600,8 @@ bool kill_connecting(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   return over;
 }
 
-// Connects until it is served what the next listener sends; everything else has to be the end of
-// the one that was killed.
+// Connects until it receives the next listener's message. Everything else must be the end of the
+// killed one.
 int connect_until_next(const std::string& path, Notes& notes) {
   const Deadline deadline = hang_deadline();
   for (;;) {
@@ -654,7 +654,7 @@ bool kill_listening(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   return over;
 }
 
-// Kills at every system call, and at some instructions in between.
+// Kills at every system call, and at some instructions between them.
 template <typename Kill>
 void kill_during_handshake(const char* what, const Kill& kill) {
   std::uint64_t kills = 0;
@@ -672,7 +672,7 @@ void kill_during_handshake(const char* what, const Kill& kill) {
   kill_after_each({1, 1}, [&](std::uint64_t steps) {
     return kill_after(SteppedChild::By::kSystemCall, steps);
   });
-  constexpr std::uint64_t kInstructions = 997;  // in stretches of it
+  constexpr std::uint64_t kInstructions = 997;  // step width in instructions
   const std::uint64_t wide =
       kInstructions * std::max<std::uint64_t>(1, 100 / count_from("LAPWING_KILLS", 100));
   kill_after_each({static_cast<std::uint64_t>(getpid()) % wide, wide}, [&](std::uint64_t steps) {

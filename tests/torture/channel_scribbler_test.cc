@@ -1,9 +1,9 @@
-// A peer in another process that has handed its sealed memory file over as it should, and then
-// writes into it whatever it likes while this side reads: words, heads, stamps, sizes, payloads, at
-// any moment. This side only ever gives messages within their bounds, or says that the peer is
-// corrupt or gone: no crash, no hang, no look beyond its mappings.
+// A peer in another process passes its sealed memory file correctly, then writes arbitrary data
+// into it while this side reads: words, heads, stamps, sizes, payloads, at any moment. This side
+// must only return messages within their bounds, or report that the peer is corrupt or gone: no
+// crash, no hang, no access beyond its mappings.
 //
-// LAPWING_SCRIBBLE_SECONDS: how long each of the two kinds of peer is tried.
+// LAPWING_SCRIBBLE_SECONDS: duration of the test with each of the two kinds of peer.
 
 #include <sys/socket.h>
 
@@ -48,16 +48,16 @@ Deadline hang_deadline() {
   return std::chrono::nanoseconds(kHangNs);
 }
 
-// What the child has done, so that a run in which nothing happened is void.
+// The actions of the child, so that a run without any is void.
 struct Notes {
   std::atomic<std::uint64_t> scribbles{0};
-  std::atomic<std::uint64_t> honest{0};    // messages sent or released by the rules
+  std::atomic<std::uint64_t> honest{0};    // messages sent or released correctly
   std::atomic<std::uint64_t> channels{0};  // opened
   std::atomic<bool> stop{false};
   Complaint complaint{};
 };
 
-// Any byte of a mapping of its own, at any moment.
+// Writes to any byte of its own mapping, at any moment.
 class Scribbler {
  public:
   Scribbler(const OwnMemory& memory, Random& random, Notes& notes)
@@ -67,7 +67,7 @@ class Scribbler {
         file_(reinterpret_cast<std::byte*>(&memory.words()) - kPageBytes,
               kChannelHeaderBytes + capacity_) {}
 
-  // `position`: where the honest side looks next, as far as that is known.
+  // `position`: the honest side's next position, as far as known.
   void act(ChannelPosition position) {
     notes_.scribbles.fetch_add(1, std::memory_order_relaxed);
     switch (random_.below(8)) {
@@ -87,7 +87,7 @@ class Scribbler {
   }
 
  private:
-  // Positions, ticket, state, counts: near what is right, or anything.
+  // Positions, ticket, state, counts: near the correct value, or arbitrary.
   void spoil_word(ChannelPosition position) {
     static constexpr std::size_t kOffsets[] = {0, 8, 128, 136, 256, 384, 512, 640, 896, 1024};
     const std::size_t offset = kOffsets[random_.below(std::size(kOffsets))];
@@ -113,7 +113,7 @@ class Scribbler {
       write(at + 8 * i, random_.next());
     }
   }
-  // As another process sees it: one store that a compiler does not leave out.
+  // One store that the compiler does not omit, as another process would see it.
   void write(std::size_t offset, std::uint64_t value) {
     std::byte* const at = file_.data() + offset;
     std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))
@@ -126,7 +126,7 @@ class Scribbler {
   std::span<std::byte> file_;
 };
 
-// --- The child: opens one channel after another, keeps to the rules mostly, and scribbles
+// --- The child: opens one channel after another, mostly follows the rules, and scribbles
 
 template <ChannelRole role>
 class HostileSide {
@@ -146,7 +146,7 @@ class HostileSide {
     }
   }
 
-  // Until the honest side has closed it, or this one has had enough of it.
+  // Runs until the honest side has closed it, or for a limited number of steps.
   void run() {
     const bool leaves = random_.one_in(4);
     for (std::uint64_t i = 0; i < kStepsPerChannel && !notes_.stop.load(); ++i) {
@@ -160,7 +160,7 @@ class HostileSide {
   }
 
  private:
-  // Where the honest side looks next, or how far it has sent.
+  // The honest side's next position, or how far it has sent.
   ChannelPosition position() const {
     const ChannelWords& words = side_->peer().words();
     const PaddedWord* const all = reinterpret_cast<const PaddedWord*>(&words);
@@ -215,7 +215,7 @@ int scribble(const std::string& path, std::uint64_t seed, Notes& notes) {
   while (!notes.stop.load()) {
     auto side = connect_channel(path, role, any_options(random), hang_deadline().monotonic_ns());
     const Errc error = errc_of(side.status());
-    if (error == Errc::kNoBus || error == Errc::kPeerGone) {  // not yet, or not any more
+    if (error == Errc::kNoBus || error == Errc::kPeerGone) {  // not yet, or no longer
       wait_readable(-1, kWaitNsMax);
       continue;
     }
@@ -226,7 +226,7 @@ int scribble(const std::string& path, std::uint64_t seed, Notes& notes) {
   return 0;
 }
 
-// --- This process: does what an application does, and looks at each answer
+// --- This process: acts like an application, and checks each answer
 
 using Results = std::map<Errc, std::uint64_t>;
 
@@ -350,7 +350,7 @@ void serve(Honest& honest, Random& random, Results& results) {
     if (!has_ended(result)) continue;
     if (result == Errc::kCorrupt) CHECK(errc_of(honest.end.status()) == Errc::kCorrupt);
     const Errc again = honest.try_again();
-    // A peer that went may have left messages that are still read.
+    // A peer that ended may have left messages, which can still be read.
     CHECK((again == result || (result != Errc::kCorrupt && again == Errc::kOk)));
     return;
   }
@@ -361,7 +361,7 @@ void withstand(const char* what, std::uint64_t seed) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Notes> notes;
-  ChildProcess child([&] {  // before there is a listener, of which it would hold a copy
+  ChildProcess child([&] {  // before the listener exists, of which the child would hold a copy
     run_on_processor(1);
     return scribble<Honest::kPeerRole>(path, seed, *notes);
   });
@@ -386,7 +386,7 @@ void withstand(const char* what, std::uint64_t seed) {
     ++channels;
   }
   notes->stop.store(true);
-  listener.reset();  // or the child would wait to be served
+  listener.reset();  // otherwise the child would wait to be served
   const int code = child.wait();
   INFO(notes->complaint.text);
   CHECK(code == 0);

@@ -1,6 +1,6 @@
-// Silence is not death: a peer that says nothing for long, or that was stopped and goes on, is
-// still the peer. Nothing in the channel depends on a longer time than kChannelSleepNsMax, of which
-// the silence here is several.
+// Silence is not death: a peer that is silent for long, or that was stopped and continues, is still
+// the peer. Nothing in the channel depends on a longer time than kChannelSleepNsMax; the silence
+// here is several times as long.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -43,21 +43,22 @@ ChannelOptions options_of(WaitStrategy wait) {
 struct Notes {
   std::atomic<std::uint64_t> sent{0};
   std::atomic<std::uint64_t> taken{0};
-  std::atomic<bool> stop{false};        // nothing more is to be sent
-  std::atomic<std::uint64_t> waits{0};  // of the side that is not silent, with the one it is in
+  std::atomic<bool> stop{false};        // no more messages must be sent
+  std::atomic<std::uint64_t> waits{0};  // of the other side, including the current wait
   std::uint64_t waited_ns = 0;          // the longest of them
   std::uint64_t sleeps = 0;
   Complaint complaint{};
 };
 
-// Waits for a count to come so far.
+// Waits until `count` has reached `value`.
 bool reaches(const std::atomic<std::uint64_t>& count, std::uint64_t value) {
   const Deadline deadline = hang_deadline();
   while (count.load() < value && !deadline.has_passed()) wait_readable(-1, 100'000);
   return count.load() >= value;
 }
 
-// How often the other side of this process's channel has slept, seen from outside: it waits.
+// The number of sleeps of the other side of this process's channel, seen from outside while it
+// waits.
 std::uint64_t sleeps_of_other(const Id128& connection_id) {
   const absl::StatusOr<ChannelList> list = gather_channel_status();
   if (!list.ok()) return 0;
@@ -70,13 +71,13 @@ std::uint64_t sleeps_of_other(const Id128& connection_id) {
   return 0;
 }
 
-// Several sleeps within a silence, whatever is lost of it to spinning.
+// Several sleeps within a silence, even if part of it is spent spinning.
 std::uint64_t sleeps_min() {
   return silence_ns() / kChannelSleepNsMax - 1;
 }
 
-// Does nothing from the other side's n-th wait on until the time has passed; and until the other
-// side has slept so often in it as it has to, if somebody stopped it meanwhile.
+// Does nothing from the other side's n-th wait until the time has passed. If the other side was
+// stopped meanwhile, also waits until it has slept as often as required.
 bool keep_silent(Notes& notes, std::uint64_t nth_wait, const Id128& connection_id) {
   if (!reaches(notes.waits, nth_wait)) return false;
   const std::uint64_t until_ns = monotonic_ns() + silence_ns();
@@ -153,8 +154,8 @@ int send_a_ringful_and_one(const std::string& path, WaitStrategy wait, Notes& no
   return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
-// Two processes of which one is silent; the other waited for all that time, and slept several times
-// over if it parks.
+// Two processes, one of which is silent. The other waits for the whole time, and sleeps several
+// times if it parks.
 struct Silence {
   const char* name;
   int (*connect)(const std::string& path, WaitStrategy wait, Notes& notes);
@@ -185,7 +186,7 @@ TEST_CASE("A peer that is silent for long is not taken for dead") {
     ChildProcess accepting;
     ChildProcess connecting;
   };
-  std::vector<std::unique_ptr<Pair>> pairs;  // all of them silent at the same time
+  std::vector<std::unique_ptr<Pair>> pairs;  // all of them are silent at the same time
   for (const Silence& silence : kSilences) {
     for (const WaitStrategy wait : kWaits) {
       pairs.push_back(std::make_unique<Pair>(silence, wait));
@@ -208,7 +209,7 @@ TEST_CASE("A peer that is silent for long is not taken for dead") {
 
 namespace {
 
-// As long as the test wants: it may be stopped as well, for any time.
+// Runs as long as the test needs. It may be stopped for any time.
 int send_numbers(const std::string& path, Notes& notes) {
   auto producer = ChannelProducer::connect(path, options_of(WaitStrategy::kPark), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
@@ -248,7 +249,7 @@ TEST_CASE("A side that was stopped goes on where it was, and the other side wait
   REQUIRE(reaches(notes->taken, kMessagesBefore));
   for (int i = 0; i < kStops; ++i) {
     INFO("stop " << i << "; somebody says: " << notes->complaint.text);
-    // Each counts a little after the fact, so that one may be on its way.
+    // Each side counts slightly late, so one message may be in transit.
     consumer.stop();
     const std::uint64_t taken = notes->taken.load();
     CHECK(reaches(notes->sent, taken + kRingful));

@@ -1,8 +1,8 @@
-// Gigabytes from one process to another, byte for byte, through every form of sending and taking,
-// with now the producer and now the consumer the faster one.
+// Gigabytes from one process to another, byte for byte, with every form of sending and receiving.
+// The producer and the consumer take turns at being faster.
 //
-// Both sides draw sizes and forms from random numbers; those of the sizes are the same, so that the
-// consumer knows each message before it comes. A byte's value follows from its place in the stream.
+// Both sides draw sizes and forms from random numbers. Those of the sizes are the same, so that the
+// consumer can predict each message. The value of a byte depends on its offset in the stream.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kHangNs = 60'000'000'000;
 constexpr std::uint32_t kEndOfStream = 0xffffffff;    // type of the last message
-constexpr std::uint64_t kSlowEveryBytes = 64 * 1024;  // or once a ringful, if that is more
+constexpr std::uint64_t kSlowEveryBytes = 64 * 1024;  // or once per ringful, if that is more
 constexpr std::uint64_t kSlowNs = 500'000;
 constexpr std::uint64_t kSlowNsMax = 2'000'000'000;
 constexpr std::size_t kBatch = 7;
@@ -42,7 +42,7 @@ struct Run {
 };
 
 struct Told {
-  std::atomic<std::uint64_t> waits{0};  // for the other side, so far
+  std::atomic<std::uint64_t> waits{0};  // waits for the other side so far
   std::uint64_t bytes = 0;
   ChannelCounters counters{};
   Complaint complaint{};
@@ -57,7 +57,8 @@ Deadline hang_deadline() {
   return std::chrono::nanoseconds(kHangNs);
 }
 
-// The stream's bytes from `offset` on. Words, since a byte at a time would be the slowest part.
+// The stream's bytes from `offset` on, computed as words, because single bytes would be the slowest
+// part.
 std::uint64_t word_at(std::uint64_t index) {
   const std::uint64_t mixed = (index + 1) * 0x9e3779b97f4a7c15;
   return mixed ^ mixed >> 29;
@@ -85,8 +86,8 @@ bool is_filled(std::span<const std::byte> payload, std::uint64_t offset) {
   return wrong == 0 && std::memcmp(payload.data() + at, &last, payload.size() - at) == 0;
 }
 
-// The sizes of the messages, the same on both sides: 0 to the maximum, small ones as often as
-// large.
+// The sizes of the messages, the same on both sides: 0 to the maximum, with small ones as frequent
+// as large ones.
 class Sizes {
  public:
   explicit Sizes(std::uint32_t message_bytes_max) : max_(message_bytes_max) {}
@@ -104,7 +105,7 @@ class Sizes {
   std::minstd_rand random_{20260};
 };
 
-// What either side does: its messages one after the other, and its pace.
+// Shared by both sides: the messages in order, and the pace.
 class Party {
  public:
   Party(const Run& run, bool is_slow, Told& told, const Told& other)
@@ -128,7 +129,8 @@ class Party {
     return told_.complaint.say("message " + std::to_string(type_) + ": " + what);
   }
 
-  // Slower than the other side, however slow that is: it has to have waited since the last time.
+  // Is slower than the other side at any speed, because the other side must have waited since the
+  // last time.
   void be_slow() {
     const std::uint64_t waits = other_.waits.load(std::memory_order_relaxed);
     slow_ns_ = waits == waits_seen_ ? std::min(2 * slow_ns_, kSlowNsMax) : kSlowNs;
@@ -147,7 +149,7 @@ class Party {
   std::uint64_t slow_at_ = 0;
   std::uint64_t slow_ns_ = kSlowNs;
   std::uint64_t waits_seen_ = 0;  // of the other side
-  std::uint32_t type_ = 0;        // of the next message: its number
+  std::uint32_t type_ = 0;        // number of the next message
 };
 
 class Sender : Party {
@@ -188,7 +190,7 @@ class Sender : Party {
     }
   }
 
-  // Claims perhaps more than it commits, and gives a claim up now and then.
+  // Sometimes claims more than it commits, and occasionally aborts a claim.
   Errc claim_and_commit(std::size_t surplus) {
     const std::size_t size = sizes_.next();
     const std::size_t claimed =
@@ -234,7 +236,7 @@ class Sender : Party {
     return result;
   }
 
-  // Without waiting: tries until there is room.
+  // Without waiting: retries until there is room.
   Errc send_tight() {
     const std::span<const std::byte> payload = next_payload(0);
     const Deadline deadline = hang_deadline();
@@ -253,7 +255,7 @@ class Sender : Party {
       const auto number = static_cast<std::uint32_t>(i);
       batch[i] = {next_payload(i), type_ + number};
     }
-    // As many as there is room for, then the others with patience.
+    // Sends as many as there is room for, then waits for the others.
     const std::span whole = std::span(batch).first(size);
     const Result<std::size_t> tried = producer_.try_send_batch(whole);
     const Result<std::size_t> rest = producer_.send_batch(whole.subspan(*tried), hang_deadline());
@@ -333,7 +335,7 @@ class Taker : Party {
     return check(received->type, std::span(buffer_).first(received->size));
   }
 
-  // Releases only a part of what it borrowed, or that in two steps.
+  // Releases only a part of the borrowed messages, or all of them in two steps.
   int take_batch() {
     std::array<Message, kBatch> batch;
     const Result<std::size_t> peeked = consumer_.peek_batch(batch, hang_deadline());
@@ -401,8 +403,7 @@ void check(const Run& run) {
   CHECK(report->consumer.bytes >= run.bytes);
   CHECK(report->consumer.bytes == report->producer.bytes);
   CHECK(taken.messages_received == sent.messages_sent);
-  // Void unless the slower side kept the other one waiting, and to the point of sleeping if that
-  // does not spin first.
+  // Void unless the slower side made the other one wait, and sleep if that does not spin first.
   const std::uint64_t sleeps = run.options.wait == WaitStrategy::kPark ? 10 : 0;
   if (run.slow == Slow::kConsumer) {
     CHECK(sent.full_waits > 10);

@@ -1,5 +1,5 @@
-// A listening process that is replaced again and again while clients connect: none of them fails or
-// is lost. And replaced by one that is killed at any step of it, or being killed itself.
+// A listening process is replaced repeatedly while clients connect: no client fails or is lost. The
+// new process, or the old one, is also killed at every step.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kHangNs = 60'000'000'000;
 constexpr std::size_t kClients = 3;
-constexpr std::uint32_t kSteady = 0x57ead1;  // type of the messages of the steady client
+constexpr std::uint32_t kSteady = 0x57ead1;  // type of the steady client's messages
 constexpr int kHandedOver = 42;              // exit code of a listener that was taken over
 
 Deadline hang_deadline() {
@@ -35,11 +35,11 @@ ChannelOptions small_options() {
   return options;
 }
 
-// What all of the processes share.
+// Shared by all processes.
 struct Notes {
   std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> generation{0};  // that listens
-  std::atomic<std::uint64_t> connected{0};   // and sent one message each
+  std::atomic<std::uint64_t> generation{0};  // number of the current listener
+  std::atomic<std::uint64_t> connected{0};   // clients that sent one message each
   std::atomic<std::uint64_t> received{0};
   std::atomic<std::uint64_t> steady_sent{0};
   std::atomic<std::uint64_t> steady_received{0};
@@ -48,7 +48,7 @@ struct Notes {
   Complaint steady_says{};
 };
 
-// Connects, sends one message and leaves, again and again: nothing of it may ever fail.
+// Connects, sends one message and disconnects, repeatedly. No step may ever fail.
 int connect_often(const std::string& path, Notes& notes, Complaint& complaint) {
   while (!notes.stop.load()) {
     auto producer = ChannelProducer::connect(path, small_options(), hang_deadline());
@@ -61,7 +61,7 @@ int connect_often(const std::string& path, Notes& notes, Complaint& complaint) {
   return 0;
 }
 
-// One connection for the whole time, to the process that listens first.
+// One connection for the whole time, to the first listening process.
 int send_steadily(const std::string& path, Notes& notes) {
   auto producer = ChannelProducer::connect(path, small_options(), hang_deadline());
   if (!producer.ok()) return notes.steady_says.say(std::string(producer.status().message()));
@@ -76,7 +76,8 @@ int send_steadily(const std::string& path, Notes& notes) {
   return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
-// What has come from the steady client. False: it is over, or something is missing.
+// Reads the messages of the steady client. Returns false if it has ended, or if a message is
+// missing.
 bool take_steady(ChannelConsumer& steady, Notes& notes) {
   for (;;) {
     const Result<Message> peek = steady.try_peek();
@@ -98,8 +99,8 @@ bool take_steady(ChannelConsumer& steady, Notes& notes) {
   }
 }
 
-// Serves whoever comes with one message, until the socket has been handed over. The first listener
-// keeps the steady client, also after that.
+// Serves each client with one message, until the socket has been handed over. The first listener
+// keeps the steady client afterwards.
 int serve(ChannelListener listener, Notes& notes) {
   std::optional<ChannelConsumer> steady;
   bool steady_is_over = false;
@@ -170,7 +171,7 @@ TEST_CASE("No connect fails while the listening process is replaced, and nobody 
   ChildProcess listening;
   for (std::uint64_t i = 0; i < replacements; ++i) {
     INFO("replacement " << i << "; the listeners say: " << notes->listeners_say.text);
-    REQUIRE(await(notes->connected, 5 * i));  // some between any two
+    REQUIRE(await(notes->connected, 5 * i));  // some between each pair
     ChildProcess next([&] { return take_over_and_serve(path, i + 2, *notes); });
     REQUIRE(await(notes->generation, i + 2));
     if (listening.pid() > 0) CHECK(listening.wait() == kHandedOver);
@@ -200,7 +201,7 @@ TEST_CASE("No connect fails while the listening process is replaced, and nobody 
 
 namespace {
 
-// A client that waits while a take-over goes wrong. 0: it was served.
+// A client that waits during a failed take-over. Returns 0 if it was served.
 int connect_once(const std::string& path, Notes& notes) {
   auto producer = ChannelProducer::connect(path, small_options(), hang_deadline());
   if (!producer.ok()) {
@@ -213,7 +214,7 @@ int connect_once(const std::string& path, Notes& notes) {
 
 int serve_one(ChannelListener& listener, Notes& notes) {
   auto consumer = ChannelConsumer::accept(listener, small_options(), hang_deadline());
-  // It may have handed over in its last turn, before it was told to go on.
+  // It may have handed over in its last turn before `stop`.
   if (!consumer.ok() && listener.handed_over()) return kHandedOver;
   if (!consumer.ok()) return notes.listeners_say.say(std::string(consumer.status().message()));
   const Errc result = consumer->peek(hang_deadline()).error();
@@ -221,7 +222,7 @@ int serve_one(ChannelListener& listener, Notes& notes) {
   return consumer->release().ok() ? 0 : 1;
 }
 
-// Lets successors try until told to go on; then serves the client that has waited.
+// Lets successors try until `stop`, then serves the waiting client.
 int tend_and_serve_one(const std::string& path, Notes& notes) {
   auto listener = ChannelListener::listen(path);
   if (!listener.ok()) return notes.listeners_say.say(std::string(listener.status().message()));
@@ -257,7 +258,7 @@ Outcome kill_successor(std::uint64_t stops, bool& over) {
   INFO("the old one says: " << notes->listeners_say.text);
   INFO("the client says: " << notes->clients_say[0].text);
   if (old_code == kHandedOver) {
-    // It was a listener when it was killed: those who waited know it.
+    // It was the listener when it was killed, so waiting clients detect it.
     CHECK(client_code == static_cast<int>(Errc::kPeerGone));
     return Outcome::kSuccessorListened;
   }
@@ -266,7 +267,7 @@ Outcome kill_successor(std::uint64_t stops, bool& over) {
   return Outcome::kOldWentOn;
 }
 
-// Takes over, or listens itself where nobody does any more; then serves the client.
+// Takes over, or listens itself if there is no listener any more, then serves the client.
 int succeed_and_serve_one(const std::string& path, Notes& notes) {
   auto listener = ChannelListener::take_over(path, hang_deadline());
   if (listener.ok()) {
@@ -282,7 +283,7 @@ int succeed_and_serve_one(const std::string& path, Notes& notes) {
   return serve_one(*own, notes);
 }
 
-// Tries again if the listener died under it.
+// Retries if the listener died meanwhile.
 int connect_until_served(const std::string& path, Notes& notes) {
   const Deadline deadline = hang_deadline();
   int code = 1;
@@ -304,13 +305,13 @@ Outcome kill_old(std::uint64_t stops, bool& over) {
     auto listener = ChannelListener::listen(path);
     if (!listener.ok()) return 1;
     notes->generation.store(1);
-    wait_readable(listener->fd(), kHangNs);  // for the successor
+    wait_readable(listener->fd(), kHangNs);  // waits for the successor
     marks.begin();
     while (listener->tend().ok()) wait_readable(listener->fd(), kHangNs);
     marks.end();
     return 0;
   });
-  // It runs on its own until it is traced for the first time; the other two wait for its socket.
+  // It runs freely until it is first traced. The other two wait for its socket.
   ChildProcess successor(
       [&] { return await(notes->generation, 1) ? succeed_and_serve_one(path, *notes) : 1; });
   REQUIRE(old.reaches_begin());

@@ -1,10 +1,10 @@
-// No wake-up is lost: one process waits on a channel, the other makes what it waits for come true
-// at random moments, most of them just as the other goes to sleep.
+// No wake-up is lost: one process waits on a channel, and the other makes its condition true at
+// random moments, mostly just as the first goes to sleep.
 //
-// They go in lockstep, so that what one cycle has lost the next cannot make good. A wake-up that is
-// lost leaves the waiter asleep until the clock ends its sleep, for kChannelSleepNsMax or to its
-// deadline: the kernel says so (the program is linked with --wrap=ppoll). How long a wait took says
-// nothing, since either process may be stopped at any moment by whoever else has its processor.
+// They run in lockstep, so that a later cycle cannot repair a loss. After a lost wake-up the waiter
+// sleeps until the clock ends its sleep, for kChannelSleepNsMax or until its deadline. The kernel
+// reports this (the program is linked with --wrap=ppoll). The duration of a wait shows nothing,
+// because either process may be preempted at any moment.
 #include <poll.h>
 
 #include <algorithm>
@@ -34,34 +34,33 @@
 namespace lapwing {
 namespace {
 
-// When the last sleep of this process that nothing but the clock has ended was to end at the
-// earliest; 0: there was none.
+// The earliest end of this process's last sleep that only the clock ended; 0: there was none.
 std::uint64_t clock_ended_ns = 0;
 
 constexpr std::uint64_t kHangNs = 60'000 * kNsPerMs;
 constexpr std::uint64_t kLongNs = 3'000 * kNsPerMs;  // deadline of most waits
-constexpr std::uint64_t kThereNs = 10 * kNsPerMs;    // so long it may have been there unnoticed
+constexpr std::uint64_t kThereNs = 10 * kNsPerMs;    // maximum time of an unnoticed condition
 static_assert(kChannelSleepNsMax < kLongNs);
 
-enum class Side { kEmpty, kFull };  // what is waited for: a message, or room
+enum class Side { kEmpty, kFull };  // the awaited condition: a message, or room
 
 struct Run {
   Side side;
   WaitStrategy wait;
   bool membarrier;
   std::uint64_t cycles;
-  bool in_set = false;        // the waiter waits in a wait set
-  bool serves = false;        // the waiter is a server, which has an idle client besides
-  std::uint64_t stretch = 1;  // the gaps of a waiter that spins first are that many times as long
+  bool in_set = false;        // waits in a wait set
+  bool serves = false;        // the waiter is a server that also has an idle client
+  std::uint64_t stretch = 1;  // factor for the gaps of a waiter that spins first
 };
 
-// What the two share beside the channel, and what they have to tell.
+// Shared by the two processes in addition to the channel.
 struct Exchange {
   std::atomic<bool> ready{false};          // the waiter is at its first wait
-  std::atomic<std::uint64_t> there_ns{0};  // when what there_cycle waits for was there
+  std::atomic<std::uint64_t> there_ns{0};  // when the condition of there_cycle became true
   std::atomic<std::uint64_t> there_cycle{0};
-  std::atomic<std::uint64_t> taken{0};  // cycles of which the wait has ended
-  std::uint64_t timed_out = 0;          // waits, rightly: it had not come
+  std::atomic<std::uint64_t> taken{0};  // cycles whose wait has ended
+  std::uint64_t timed_out = 0;          // correct timeouts: the condition was false
   std::uint64_t lost = 0;
   std::uint64_t there_ns_max = 0;  // before a wait ended
   ChannelCounters waiter{};
@@ -74,7 +73,7 @@ Deadline hang_deadline() {
   return std::chrono::nanoseconds(kHangNs);
 }
 
-// The side that waits: calls `wait` once a cycle with a deadline, and again while that passes.
+// The waiting side: calls `wait` once per cycle with a deadline, and again after a timeout.
 class Waiter {
  public:
   Waiter(const Run& run, Exchange& exchange) : run_(run), exchange_(exchange) {}
@@ -97,7 +96,7 @@ class Waiter {
   }
 
  private:
-  // Most deadlines are far; a few pass while nothing comes.
+  // Most deadlines are far; a few pass before the condition is true.
   std::uint64_t duration() { return random_() % 8 != 0 ? kLongNs : random_() % 40'000; }
 
   void judge(std::uint64_t cycle, Errc result, std::uint64_t deadline_ns) {
@@ -117,7 +116,7 @@ class Waiter {
   std::minstd_rand random_{static_cast<std::uint32_t>(getpid())};
 };
 
-// The other side: calls `act` once a cycle, which makes what the waiter waits for come true.
+// The other side: calls `act` once per cycle, which makes the waiter's condition true.
 class Waker {
  public:
   Waker(const Run& run, Exchange& exchange) : run_(run), exchange_(exchange) {}
@@ -136,7 +135,7 @@ class Waker {
       exchange_.there_ns.store(monotonic_ns());
       exchange_.there_cycle.store(cycle);
     }
-    // If this side left now, the waiter could find it gone instead of what it waits for.
+    // If this side ended now, the waiter could detect that instead of its condition.
     return await([&] { return exchange_.taken.load() == run_.cycles; })
                ? 0
                : exchange_.waker_says.say("the last cycle was never taken");
@@ -144,11 +143,11 @@ class Waker {
 
  private:
   struct Gap {
-    std::uint64_t turns = 0;  // of a loop, for what is shorter than a look at the clock
+    std::uint64_t turns = 0;  // of a loop, for times shorter than a reading of the clock
     std::uint64_t ns = 0;
   };
 
-  // Most meet the waiter on its way to sleep, which is long where it spins first.
+  // Most gaps end while the waiter is going to sleep, which takes long if it spins first.
   Gap next_gap() {
     const std::uint64_t kind = random_();
     const std::uint64_t chosen = random_();
@@ -198,12 +197,12 @@ ChannelOptions options_of(const Run& run) {
   return options;
 }
 
-// The set of a waiter that waits in one.
+// The wait set of a waiter that uses one.
 template <typename Add>
 std::optional<WaitSet> set_for(const Run& run, const Add& add) {
   if (!run.in_set) return std::nullopt;
   std::optional<WaitSet> set(WaitSet::open({.wait = run.wait}).value());
-  add(*set).IgnoreError();  // a set without it waits in vain
+  add(*set).IgnoreError();  // a set without it would never be ready
   return set;
 }
 
@@ -258,11 +257,11 @@ int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
       if (!consumer->release().ok()) return exchange.waker_says.say("no release");
     }
   }
-  (void)consumer->peek(hang_deadline());  // the producer leaves first
+  (void)consumer->peek(hang_deadline());  // the producer ends first
   return code;
 }
 
-// Waits for a one-way message of a client; or for the client to take one, of which it has one.
+// Waits for a one-way message of a client, or for the client to take one that it has.
 int serve(const Run& run, ChannelListener& listener, Exchange& exchange) {
   run_on_processor(1);
   auto server = DuplexServer::open(std::move(listener), {.channel = options_of(run)});
@@ -286,7 +285,7 @@ int serve(const Run& run, ChannelListener& listener, Exchange& exchange) {
     return run.side == Side::kEmpty ? Errc::kOk : send_one();
   });
   exchange.waiter = server->counters(client);
-  while (server->clients() > 0) (void)server->wait(hang_deadline());  // they leave first
+  while (server->clients() > 0) (void)server->wait(hang_deadline());  // they end first
   return code;
 }
 
@@ -305,14 +304,14 @@ int be_served(const Run& run, const std::string& path, Exchange& exchange) {
   return code;
 }
 
-// What has to happen for a run to show anything.
+// The events that must occur for a run to be meaningful.
 struct Seen {
   std::uint64_t sleeps = 0;
   std::uint64_t wakes = 0;
   std::uint64_t timed_out = 0;
 
-  // It went to sleep often, was woken often, and looked in vain now and then. How often a waiter gets
-  // as far as sleeping depends on the machine: one wait in five was seen, and nearly every one.
+  // It slept often, was woken often, and sometimes timed out. How often a waiter actually sleeps
+  // depends on the machine: between one wait in five and nearly all.
   bool is_enough(const Run& run) const {
     const bool parks = run.wait == WaitStrategy::kPark;
     const std::uint64_t often = parks ? run.cycles / 50 : 0;
@@ -354,8 +353,8 @@ void run_once(const Run& run, Seen& seen) {
   seen.timed_out += exchange->timed_out;
 }
 
-// On a busy machine a run may show nothing: a waiter that spins and yields first sleeps seldom. It is
-// repeated, with longer gaps, until enough was seen.
+// On a busy machine a run may show nothing, because a waiter that spins and yields first rarely
+// sleeps. The run is repeated with longer gaps until enough was seen.
 void check(const Run& run) {
   constexpr std::uint64_t kStretchMax = 256;
   constexpr std::uint64_t kCyclesMin = 20;
@@ -378,7 +377,7 @@ void check(const Run& run) {
 extern "C" {
 int __real_ppoll(pollfd* entries, nfds_t count, const timespec* timeout, const sigset_t* mask);
 
-// What the linker puts in the place of ppoll, with which the channel sleeps.
+// The linker's replacement of ppoll, with which the channel sleeps.
 int __wrap_ppoll(pollfd* entries, nfds_t count, const timespec* timeout, const sigset_t* mask) {
   const std::uint64_t end_ns = lapwing::monotonic_ns() +
                                static_cast<std::uint64_t>(timeout->tv_sec) * 1'000'000'000 +

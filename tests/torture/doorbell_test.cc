@@ -1,12 +1,12 @@
-// A parked subscriber is woken by the doorbell, and by nothing else.
+// Only the doorbell wakes a parked subscriber.
 //
-// A park ends by itself after kParkNsMax, so a bell that never rings is a delay, which no test
-// can tell from a busy machine. Here no park ends by itself: the program is linked with
-// --wrap=syscall, which gives every sleep on a shared futex kSleepNs and counts how it ended. A
-// sleep that the clock has ended is a wake-up that was lost.
+// A park ends by itself after kParkNsMax, so a bell that never rings is only a delay, which a test
+// cannot distinguish from a busy machine. Here no park ends by itself: the program is linked with
+// --wrap=syscall, which sets kSleepNs for every sleep on a shared futex and counts how it ended. A
+// sleep ended by the clock is a lost wake-up.
 //
-// Publisher and reader go in lockstep: a record is published only once the reader sleeps, and the
-// next one only once it has been taken.
+// Publisher and reader run in lockstep: a record is published only when the reader sleeps, and the
+// next one only after it has been taken.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -45,9 +45,9 @@ namespace {
 constexpr std::uint64_t kSleepNs = 10'000 * kNsPerMs;
 static_assert(kSleepNs >= 100 * kParkNsMax);
 
-// The sleeps of this process on shared futexes: those of the one reader.
+// The sleeps of this process on shared futexes, which are those of the only reader.
 struct Sleeps {
-  std::atomic<bool> asleep{false};  // from before the kernel is asked
+  std::atomic<bool> asleep{false};  // from before the system call
   std::atomic<std::uint64_t> by_bell{0};
   std::atomic<std::uint64_t> by_clock{0};
 };
@@ -59,7 +59,7 @@ void forget_sleeps() {
   sleeps.by_clock = 0;
 }
 
-// False if it does not come true before a wake-up has been lost, or for as long as one would take.
+// Returns false if a wake-up has been lost first, or after the time of a lost one.
 template <typename Condition>
 bool await(const Condition& condition) {
   const std::uint64_t deadline_ns = monotonic_ns() + 2 * kSleepNs;
@@ -72,7 +72,7 @@ bool await(const Condition& condition) {
 
 enum class Manner { kWait, kDescriptor };
 
-// A subscriber in a thread of its own, which takes records until the bus is closed.
+// A subscriber in its own thread, which reads records until the bus is closed.
 class Reader {
  public:
   Reader(const std::string& directory, Manner manner)
@@ -86,7 +86,7 @@ class Reader {
 
   Sequence taken() const { return taken_; }
   bool closed() const { return closed_; }
-  bool ended() const { return ended_; }  // which no bus of these tests is a reason for
+  bool ended() const { return ended_; }  // no bus of these tests is a reason to end
 
  private:
   void run(const std::string& directory, Manner manner) {
@@ -120,7 +120,7 @@ class Reader {
   std::thread thread_;
 };
 
-// Page 1 of a ring, to be written by the test.
+// Page 1 of a ring, writable for the test.
 class WritableWords {
  public:
   explicit WritableWords(const std::string& bus) {
@@ -144,14 +144,14 @@ class WritableWords {
 
 ClosingPublisher open_bus(const std::string& directory) {
   PublisherSetUp options = stream_options(directory);
-  options.journal = false;  // who waits for one sleeps on a futex, too
+  options.journal = false;  // waiting for a journal would also sleep on a futex
   options.segment_bytes = PublisherOptions().segment_bytes;
   forget_sleeps();
   return open_publisher(options);
 }
 
-// Publishes `count` records, each once the reader sleeps, and closes once it sleeps again. Every
-// sixteenth comes so late that the service thread sleeps as well.
+// Publishes `count` records, each when the reader sleeps, and closes when it sleeps again. Every
+// sixteenth is so late that the service thread sleeps as well.
 void hand_over(Publisher& publisher, const Reader& reader, std::uint64_t count) {
   REQUIRE(await([&] { return sleeps.asleep.load() || reader.ended(); }));
   REQUIRE_FALSE(reader.ended());
@@ -191,11 +191,11 @@ TEST_CASE("A doorbell that wraps from its last number to 0 still wakes") {
   const auto publisher = open_bus(directory.file("bus"));
   const WritableWords ring(directory.file("bus"));
   const std::uint32_t start = UINT32_MAX - 20;
-  ring.words().doorbell.value = start;  // nobody is attached: nobody rings
+  ring.words().doorbell.value = start;  // no reader is attached, so nothing rings
   const Reader reader(directory.file("bus"), Manner::kWait);
   hand_over(*publisher, reader, 100);
   CHECK(load_bell(doorbell_address(ring.words())) < 1000);
-  CHECK(ring.words().doorbell.value < start);  // the upper half of the word as well
+  CHECK(ring.words().doorbell.value < start);  // including the upper half of the word
 }
 
 TEST_CASE("A waiter is woken by the bell alone, wherever the bell's number is") {
@@ -235,7 +235,7 @@ TEST_CASE("A waiter is woken by the bell alone, wherever the bell's number is") 
 extern "C" {
 long __real_syscall(long number, ...);
 
-// What the linker puts in the place of syscall, with which the bus sleeps on a futex.
+// The linker's replacement of syscall, with which the bus sleeps on a futex.
 long __wrap_syscall(long number, ...) {
   va_list list;
   va_start(list, number);

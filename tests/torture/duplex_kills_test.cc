@@ -1,11 +1,11 @@
-// What a duplex, and a server of many, know after a kill.
+// The knowledge of a duplex, and of a server with many clients, after a kill.
 //
-// A program is killed at every instruction of taking a call: where it had got the call, the caller
-// learns that it was taken. And many clients of one server, and the server, are killed at random,
-// and clients are stopped: no call is lost or filled twice, each side's account of what the other
-// had taken is right, and one that stands still delays nobody.
+// A program is killed at every instruction of taking a call: if it had received the call, the
+// caller learns that it was taken. Many clients of one server, and the server, are killed at
+// random, and clients are stopped. No call is lost or filled twice, and each side's account of the
+// other side's taken messages is correct. A stopped client delays no other process.
 //
-// LAPWING_KILLS   kills, 100 unless said; with fewer, instructions are left out
+// LAPWING_KILLS   number of kills, default 100; with fewer, some instructions are skipped
 #include <sched.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Taking {
   std::atomic<bool> got{false};
 };
 
-// Takes the call that is there; `got` says that its next() has returned it.
+// Takes the waiting call. `got` means that its next() has returned it.
 int take_as_victim(SteppedChild::Marks& marks, const std::string& path, Taking& taking) {
   auto listener = ChannelListener::listen(path);
   if (!listener.ok()) return 1;
@@ -62,7 +62,7 @@ int take_as_victim(SteppedChild::Marks& marks, const std::string& path, Taking& 
 }
 
 struct Outcome {
-  bool over;  // it had come to its end before the kill
+  bool over;  // it had ended before the kill
   bool got;
   Delivery delivery;
 };
@@ -96,7 +96,7 @@ Outcome kill_taker(std::uint64_t steps) {
 TEST_CASE("A call that a program had got, at whatever instruction it was killed, was taken") {
   const std::uint64_t stride = std::max<std::uint64_t>(1, 100 / kills_wanted());
   std::uint64_t sent = 0;
-  std::uint64_t taken = 0;  // and not got
+  std::uint64_t taken = 0;  // but not received
   std::uint64_t got = 0;
   bool over = false;
   for (std::uint64_t steps = 0; !over; steps += stride) {
@@ -119,8 +119,8 @@ TEST_CASE("A call that a program had got, at whatever instruction it was killed,
 }
 
 constexpr std::size_t kClients = 6;
-constexpr std::size_t kConnectionsKept = 64;  // of a client, of which its notes are kept
-constexpr std::size_t kUnderWay = 4;          // calls of a client
+constexpr std::size_t kConnectionsKept = 64;  // per client, for which its notes are kept
+constexpr std::size_t kUnderWay = 4;          // concurrent calls of a client
 
 enum class Kind : std::uint32_t { kHello = 1, kOrder = 2, kFilled = 3, kTick = 4 };
 struct Hello {  // one-way, the first message of a connection
@@ -128,22 +128,22 @@ struct Hello {  // one-way, the first message of a connection
   std::uint64_t connection;
 };
 struct Order {
-  std::uint64_t number;   // of the client's, from 1; again after a break
-  std::uint64_t attempt;  // of the client's, never again
+  std::uint64_t number;   // of the client, from 1; repeated after a break
+  std::uint64_t attempt;  // of the client, never repeated
 };
-struct Tick {            // one-way, to every client that has room for it
-  std::uint64_t number;  // of the connection's, from 1
+struct Tick {            // one-way, to every client with room
+  std::uint64_t number;  // of the connection, from 1
 };
 
-// What the processes share. Each word has one writer at a time.
+// Shared by the processes. Each word has one writer at a time.
 struct ClientNotes {
   std::atomic<std::uint64_t> connections{0};
   std::atomic<std::uint64_t> attempts{0};
   std::atomic<std::uint64_t> answered{0};                            // the newest order
-  std::array<std::atomic<std::uint64_t>, kConnectionsKept> ticks{};  // got, of each connection
+  std::array<std::atomic<std::uint64_t>, kConnectionsKept> ticks{};  // received, per connection
   std::atomic<std::uint64_t> filled{0};        // by the server: the newest order
-  std::atomic<std::uint64_t> attempt_seen{0};  // by the server: the newest
-  std::atomic<std::uint64_t> breaks_sent{0};   // calls that ended so
+  std::atomic<std::uint64_t> attempt_seen{0};  // by the server: the newest attempt
+  std::atomic<std::uint64_t> breaks_sent{0};   // calls that ended this way
   std::atomic<std::uint64_t> breaks_taken{0};
   Complaint says{};
 };
@@ -155,13 +155,13 @@ struct Notes {
   Complaint server_says{};
 };
 
-// One connection of a client, for as long as it lasts.
+// One connection of a client.
 class Trader {
  public:
   Trader(Duplex& duplex, std::uint64_t client, ClientNotes& notes)
       : duplex_(duplex), client_(client), notes_(notes) {}
 
-  // 0: `stop` was set, or the server has ended. Else its complaint.
+  // Returns 0 if `stop` was set or the server has ended, otherwise an error code.
   int run(const std::atomic<bool>& stop) {
     const std::uint64_t connection = notes_.connections.fetch_add(1) + 1;
     ticks_ = &notes_.ticks[connection % kConnectionsKept];
@@ -197,7 +197,7 @@ class Trader {
     while (under_way_.size() < kUnderWay) {
       const Order order{next_, notes_.attempts.fetch_add(1) + 1};
       const Result<CallId> started = duplex_.try_start(order, Kind::kOrder, kHang);
-      if (!started.ok()) break;  // no room; or the end, which a wait finds
+      if (!started.ok()) break;  // no room, or the end, which a wait will find
       under_way_[*started] = order;
       ++next_;
     }
@@ -257,12 +257,12 @@ int trade(const std::string& path, std::uint64_t client, Notes& notes) {
   return 0;
 }
 
-// Fills each order once: what it has filled is in the notes, which outlive it.
+// Fills each order once. The filled orders are in the notes, which outlive it.
 class Exchange {
  public:
   Exchange(DuplexServer& server, Notes& notes) : server_(server), notes_(notes) {}
 
-  // 0: it is over. Else its complaint.
+  // Returns 0 at the end, otherwise an error code.
   int run() {
     while (!notes_.stop.load() || server_.clients() > 0) {
       const Result<ServerEvent> event = server_.wait(std::chrono::milliseconds(100));
@@ -280,8 +280,8 @@ class Exchange {
   };
   struct Peer {
     Hello hello{};
-    std::uint64_t ticks = 0;     // sent
-    std::deque<Answer> answers;  // for which it had no room
+    std::uint64_t ticks = 0;     // ticks sent
+    std::deque<Answer> answers;  // answers that are waiting for room
   };
 
   int say(const std::string& what) { return notes_.server_says.say(what); }
@@ -325,7 +325,7 @@ class Exchange {
     return 0;
   }
 
-  // What fails but for want of room is seen by the next event of the client.
+  // Failures other than lack of room appear in the client's next event.
   void answer(ClientId id, Peer& peer) {
     while (!peer.answers.empty()) {
       const Answer& next = peer.answers.front();
@@ -340,11 +340,12 @@ class Exchange {
     if (sent.error() == Errc::kWouldBlock) notes_.blocked.fetch_add(1);
   }
 
-  // Between the library's account and the client's own is at most the one that it was just taking.
+  // The library's account and the client's own may differ by the one that the client was just
+  // taking.
   int account(ClientId id) {
     const Peer peer = peers_.at(id);
     peers_.erase(id);
-    if (peer.hello.connection == 0) return 0;  // it never came to its hello
+    if (peer.hello.connection == 0) return 0;  // it never sent its hello
     const DuplexCounters counters = server_.duplex_counters(id);
     const std::uint64_t got =
         notes_.clients[peer.hello.client].ticks[peer.hello.connection % kConnectionsKept].load();
@@ -376,7 +377,7 @@ std::uint64_t answered_in_all(const Notes& notes, std::size_t but = kClients) {
   return sum;
 }
 
-// `count` is to come to `wanted`.
+// Waits until `count` reaches `wanted`.
 template <typename Count>
 void await_count(const Notes& notes, const Count& count, std::uint64_t wanted) {
   const Deadline hangs = kHang;
@@ -393,7 +394,7 @@ void await_progress(const Notes& notes, std::uint64_t orders, std::size_t but = 
 
 TEST_CASE("Clients and their server are killed and stopped at random, and no call is lost") {
   constexpr std::uint64_t kBetween = 30;     // orders between two kills
-  constexpr std::uint64_t kMeanwhile = 100;  // of the others, while a client stands still
+  constexpr std::uint64_t kMeanwhile = 100;  // orders of the others while a client is stopped
   const std::uint64_t kills = 3 * kills_wanted();
   const std::uint64_t seed = test_seed();
   INFO("LAPWING_TEST_SEED=" << seed);
@@ -415,7 +416,7 @@ TEST_CASE("Clients and their server are killed and stopped at random, and no cal
     await_progress(*notes, 1 + random() % kBetween);
     const std::size_t which = random() % kClients;
     const auto its_orders = [&] { return notes->clients[which].answered.load(); };
-    // It is connected, and does not only read what a server that is dead had answered.
+    // It is connected, and does not only read answers of a dead server.
     await_count(*notes, its_orders, its_orders() + kUnderWay + 1);
     if (i % 3 == 0) {
       server.send(SIGKILL);
@@ -450,14 +451,14 @@ TEST_CASE("Clients and their server are killed and stopped at random, and no cal
   std::uint64_t taken = 0;
   for (const ClientNotes& client : notes->clients) {
     CHECK(client.answered.load() > 0);
-    // One that has just come back when all end may not have asked again for what it had under way.
+    // A client that has just returned at the end may not have repeated its pending calls.
     CHECK(client.filled.load() >= client.answered.load());
     CHECK(client.filled.load() <= client.answered.load() + kUnderWay);
     sent += client.breaks_sent.load();
     taken += client.breaks_taken.load();
   }
   CHECK(of_server * of_clients * stops > 0);
-  CHECK(notes->blocked.load() > 0);  // a client that stood still had no room
+  CHECK(notes->blocked.load() > 0);  // a stopped client had no room
   std::printf(
       "%llu kills of a server, %llu of clients, %llu stops: %llu orders filled once each; "
       "of the calls that broke %llu were sent, %llu taken\n",

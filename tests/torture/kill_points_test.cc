@@ -1,10 +1,10 @@
-// A publisher that is killed at every point it has: each step of a start and of an end, each write,
-// sync, allocation and rename of its journal, and between two stores of a publish.
+// A publisher is killed at every possible point: at each step of a start and of an end, at each
+// write, sync, allocation and rename of its journal, and between two stores of a publish.
 //
-// A child publishes records whose content is their sequence and notes, in memory it shares with the
-// test, what it has published. It ends itself with SIGKILL at the chosen point. Then a publisher
-// that is left alone starts on what remains, and a subscriber reads everything: sequences from 1 on
-// without a hole, each with its own content, and nothing that the child had published is missing.
+// A child publishes records whose content is their sequence, and records in shared memory what it
+// has published. It kills itself with SIGKILL at the chosen point. Then an undisturbed publisher
+// starts on the remaining files, and a subscriber reads everything: sequences from 1 on without
+// gaps, each with its own content, including all records that the child had published.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -40,10 +40,10 @@ namespace {
 using Record = std::array<std::uint64_t, 7>;
 
 constexpr std::uint64_t kCapacity = 1024;
-constexpr std::uint64_t kSegmentBytes = kSegmentSlotBytesMin;  // 1,024 slots: many segment changes
+constexpr std::uint64_t kSegmentBytes = kSegmentSlotBytesMin;  // 1,024 slots: many changes
 constexpr Sequence kRecords = 6000;
 constexpr Sequence kRecordsAfter = 300;
-constexpr std::size_t kBatch = 37;  // divides neither block nor ring
+constexpr std::size_t kBatch = 37;  // divides neither the block nor the ring
 constexpr std::chrono::seconds kHang{60};
 
 Record record_of(Sequence n) {
@@ -52,19 +52,19 @@ Record record_of(Sequence n) {
   return record;
 }
 
-// Where the child ends itself.
+// The point where the child kills itself.
 struct KillPoint {
   std::string step;             // before this step of a start or an end
   std::uint64_t operation = 0;  // or at the n-th operation on the disk
-  bool after = false;           // the operation has been done
-  int writes_done = -1;         // so many writes of blocks reach the disk and no more; -1: all
-  Sequence publish = 0;         // or within the publishing of this sequence …
-  int stores = 0;               // … after so many of its stores
+  bool after = false;           // after the operation has been performed
+  int writes_done = -1;         // or after this many block writes have reached the disk; -1: all
+  Sequence publish = 0;         // or while publishing this sequence …
+  int stores = 0;               // … after this many of its stores
 };
 
 struct Notes {
   std::uint64_t published;   // by the child
-  std::uint64_t operations;  // on the disk, counted
+  std::uint64_t operations;  // counted operations on the disk
 };
 
 [[noreturn]] void end_here() {
@@ -72,7 +72,7 @@ struct Notes {
   for (;;) pause();
 }
 
-// Counts operations over disk and queue, and ends the process at the chosen one.
+// Counts operations of disk and queue, and ends the process at the chosen one.
 class Countdown {
  public:
   Countdown(const KillPoint& point, Notes& notes) : point_(point), notes_(notes) {}
@@ -123,8 +123,8 @@ class KillingDisk final : public PosixDisk {
   std::shared_ptr<Countdown> countdown_;
 };
 
-// The real queue, with each request counted; after so many writes it takes more and never does
-// them.
+// The real queue, counting each request. After the chosen number of writes it accepts more but
+// never performs them.
 class KillingQueue final : public WriteQueue {
  public:
   KillingQueue(std::shared_ptr<Countdown> countdown, int writes_done)
@@ -136,7 +136,8 @@ class KillingQueue final : public WriteQueue {
   }
   bool submit(const WriteRequest& request) override {
     return countdown_->run([&] {
-      // A segment's header, at offset 0, is part of its preparation, which a start waits for.
+      // The write of a segment's header, at offset 0, is part of its preparation, for which a start
+      // waits.
       const bool block =
           request.kind == WriteRequest::Kind::kWrite && request.offset >= kSegmentHeaderBytes;
       if (block && writes_left_ == 0) {
@@ -170,10 +171,10 @@ PublisherSetUp options_for(const std::string& directory) {
   return options;
 }
 
-// Stores of record n that a killed publisher left behind: 1 the writing stamp, 2 also half of the
-// words, 3 all words, 4 also the ready stamp, but not head.
+// The stores of record n by a killed publisher: 1 the writing stamp, 2 also half of the words, 3
+// all words, 4 also the ready stamp, but not head.
 void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
-  // Nobody but root may open it for writing as it is.
+  // Only root could open it for writing without this.
   if (chmod(ring_path.c_str(), 0600) != 0) _exit(3);
   const int fd = open(ring_path.c_str(), O_RDWR | O_CLOEXEC);
   if (chmod(ring_path.c_str(), 0400) != 0) _exit(3);
@@ -209,7 +210,7 @@ void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
       const auto bus = read_bus_description(directory);
       if (!bus.ok()) _exit(4);
       leave_half_written(bus->ring_path, next, point.stores);
-      if (point.stores == 4) notes.published = next;  // a reader may have taken it by its stamp
+      if (point.stores == 4) notes.published = next;  // its stamp allows a reader to take it
       end_here();
     }
     for (std::size_t i = 0; i < kBatch; ++i) batch[i] = record_of(next + i);
@@ -220,7 +221,7 @@ void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
   _exit(0);
 }
 
-// How a child that was given a kill point ended, and what it noted.
+// The end of a child with a kill point, and its notes.
 struct Life {
   bool killed = false;
   int exit_code = 0;
@@ -242,7 +243,7 @@ Life run_child(const std::string& directory, const KillPoint& point) {
   return life;
 }
 
-// Goes on after the child, and closes. Returns the last sequence.
+// Continues after the child, and closes. Returns the last sequence.
 Sequence publish_after(const std::string& directory) {
   auto publisher = closing(open_with_seams(options_for(directory)));
   INFO(publisher.status().ToString());
@@ -256,7 +257,7 @@ Sequence publish_after(const std::string& directory) {
   return (*publisher)->head();
 }
 
-// Reads everything and holds it to the contents that the sequences say. Returns the last sequence.
+// Reads everything and compares it with the contents for each sequence. Returns the last sequence.
 Sequence read_everything(const std::string& directory) {
   SubscriberOptions options;
   options.directory = directory;
@@ -283,7 +284,7 @@ Sequence read_everything(const std::string& directory) {
   }
 }
 
-// One life, one death, one continuation. True if the child was killed, rather than done before.
+// One life, one death, one continuation. Returns true if the child was killed before it was done.
 bool survives(const KillPoint& point) {
   const TemporaryDirectory directory;
   const std::string bus = directory.file("bus");
@@ -319,7 +320,7 @@ TEST_CASE("A publisher killed before any step of a start or an end loses nothing
 TEST_CASE("A publisher killed at any operation on its journal loses nothing") {
   const std::uint64_t operations = operations_of_a_whole_life();
   REQUIRE(operations > 100);
-  // Every operation of the start, then a spread over archiving, syncing and segment changes.
+  // Every operation of the start, then a sample of archiving, syncing and segment changes.
   std::set<std::uint64_t> chosen;
   for (std::uint64_t i = 1; i <= 40; ++i) chosen.insert(i);
   for (std::uint64_t i = 1; i <= 40; ++i) chosen.insert(operations * i / 41);
@@ -335,7 +336,7 @@ TEST_CASE("A publisher killed at any operation on its journal loses nothing") {
 }
 
 TEST_CASE("A publisher killed while its disk holds writes back loses nothing") {
-  // Within a ring of what is archived: beyond that the publisher waits for its disk.
+  // Within a ring of `archived`, because beyond that the publisher waits for its disk.
   for (const int writes_done : {0, 1, 3, 10}) {
     for (const Sequence n :
          {Sequence{1}, Sequence{64}, Sequence{65}, Sequence{400}, Sequence{900}}) {

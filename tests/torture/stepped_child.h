@@ -1,4 +1,4 @@
-// A child process that is ended after a chosen number of its instructions or system calls.
+// A child process that is killed after a chosen number of its instructions or system calls.
 //
 //     SteppedChild child([&](SteppedChild::Marks& marks) { prepare(); marks.begin();
 //                                                          operation(); marks.end(); });
@@ -6,7 +6,7 @@
 //     const bool over = child.step(SteppedChild::By::kInstruction, 17);
 //     child.kill();
 //
-// Thread safety: the thread that starts a child is its tracer and does everything else with it.
+// Thread safety: the thread that starts a child is its tracer and must do everything else with it.
 #pragma once
 
 #include <signal.h>
@@ -29,7 +29,7 @@ class SteppedChild {
  public:
   enum class By { kInstruction, kSystemCall };
 
-  // In shared memory: the child says where its operation begins and ends.
+  // In shared memory: the child marks the begin and end of its operation.
   struct Marks {
     std::atomic<bool> over{false};
 
@@ -46,7 +46,7 @@ class SteppedChild {
           ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
           return body(*marks_);
         }) {
-    // A trace has no deadline of its own: an alarm ends a test that hangs, and says of what.
+    // A trace has no deadline of its own: an alarm ends a test that hangs, and prints which one.
     signal(SIGALRM, [](int) {
       constexpr char kSays[] = "a child that is traced hangs\n";
       [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, kSays, sizeof kSays - 1);
@@ -62,14 +62,14 @@ class SteppedChild {
 
   pid_t pid() const { return child_.pid(); }
 
-  // Lets it come to where its operation begins. False: it ended before.
+  // Runs the child to the begin of its operation. Returns false if it ended before.
   bool reaches_begin() {
     if (!waits_stopped()) return false;
     ptrace(PTRACE_SETOPTIONS, pid(), nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
     return true;
   }
 
-  // Lets it take `count` steps. True: its operation was over before.
+  // Runs `count` steps. Returns true if its operation ended before that.
   bool step(By by, std::uint64_t count) {
     const auto request = by == By::kInstruction ? PTRACE_SINGLESTEP : PTRACE_SYSCALL;
     for (; count > 0; --count) {
@@ -79,13 +79,13 @@ class SteppedChild {
     return false;
   }
 
-  // A word of its memory, as it stands.
+  // Returns the current value of a word in its memory.
   std::uint64_t word_at(std::uint64_t address) const {
     return static_cast<std::uint64_t>(
         ptrace(PTRACE_PEEKDATA, pid(), reinterpret_cast<void*>(address), nullptr));
   }
 
-  // Ends it; returns when, CLOCK_MONOTONIC.
+  // Kills it. Returns the time of its end, CLOCK_MONOTONIC.
   std::uint64_t kill() {
     const std::uint64_t now = monotonic_ns();
     child_.send(SIGKILL);

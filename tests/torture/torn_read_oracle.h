@@ -1,11 +1,11 @@
-// The torn-read oracle: one writer and some readers over a small ring that laps all the time. Every
-// word of a record is a function of its sequence, so a copy that mixes two records, or is of
-// another lap, is recognised word by word.
+// The torn-read oracle: one writer and several readers on a small ring that is lapped continuously.
+// Every word of a record is a function of its sequence. Therefore a copy that mixes two records, or
+// belongs to another lap, is detected word by word.
 //
-// Works on the slot protocol itself and its arithmetic, so that a wrong protocol can be put in its
-// place: an oracle that has never caught anything proves nothing.
+// It uses the slot protocol itself and its arithmetic, so that a wrong protocol can replace it: an
+// oracle that has never caught anything proves nothing.
 //
-// Thread safety: write_records in one thread, read_records in any number, of any process.
+// Thread safety: write_records in one thread, read_records in any number of threads of any process.
 #pragma once
 
 #include <sys/mman.h>
@@ -37,7 +37,7 @@ struct Geometry {
   std::size_t bytes() const { return kPageBytes + capacity * slot_bytes(); }
 };
 
-// Page 1 of a ring file and slots, in memory that may be mapped a second time.
+// Page 1 of a ring file and slots, in memory that can be mapped a second time.
 class RingMemory {
  public:
   static RingMemory create(Geometry geometry) {
@@ -74,17 +74,18 @@ class RingMemory {
   std::byte* base_ = nullptr;
 };
 
-// What one reader saw. In shared memory: the writer goes on until it has seen enough.
+// The results of one reader, in shared memory, because the writer continues until it has seen
+// enough.
 struct Tally {
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> laps{0};
-  std::atomic<std::uint64_t> discarded{0};  // of the laps: those that came while it was copying
+  std::atomic<std::uint64_t> discarded{0};  // laps that occurred while it was copying
   std::atomic<std::uint64_t> torn{0};
   std::atomic<std::uint64_t> backwards{0};
   std::atomic<std::uint64_t> corrupt{0};
 };
 
-// A small generator, so that a run follows from its seed (xorshift64).
+// A small random number generator, so that a run depends only on its seed (xorshift64).
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed * 2 + 1) {}
@@ -103,7 +104,7 @@ inline void pause_for(std::uint64_t turns) {
   for (std::uint64_t i = 0; i < turns; ++i) spin_pause();
 }
 
-// Now and then to the other side's processor time: on a busy machine nothing else lets it lap.
+// Sometimes yields to the other side: on a busy machine this is the only way to be lapped.
 inline void linger() {
   static thread_local unsigned calls = 0;
   if (++calls % 8 == 0) {
@@ -113,7 +114,7 @@ inline void linger() {
   }
 }
 
-// Moves that linger in the middle of a record, where a lap hurts most.
+// Moves that linger in the middle of a record, where a lap is most harmful.
 struct LingeringMoves {
   static std::size_t half(std::size_t bytes) { return bytes / 2 / 16 * 16; }
 
@@ -131,7 +132,7 @@ struct LingeringMoves {
   }
 };
 
-inline constexpr Word kUntouched = 0x5555555555555555;  // word_of gives it to no sequence in reach
+inline constexpr Word kUntouched = 0x5555555555555555;  // never returned by word_of in these runs
 
 inline Word word_of(Sequence n, std::size_t index) {
   return n * 0x9e3779b97f4a7c15 + index * 0xbf58476d1ce4e5b9;
@@ -148,7 +149,7 @@ inline std::byte* bytes_of(std::vector<Word>& words) {
   return reinterpret_cast<std::byte*>(words.data());
 }
 
-// Publishes until enough() returns true, and then closes the ring. Calls enough() once in a hundred
+// Publishes until enough() returns true, then closes the ring. Calls enough() once per hundred
 // batches.
 template <template <typename> class Protocol>
 void write_records(const RingMemory& ring, std::uint64_t seed,
@@ -175,7 +176,7 @@ void write_records(const RingMemory& ring, std::uint64_t seed,
   store_ring_state(ring.words(), RingState::kClosed);
 }
 
-// Reads until the ring is closed and empty, stalling at random.
+// Reads until the ring is closed and empty, with random stalls.
 template <template <typename> class Protocol>
 void read_records(const RingMemory& ring, std::uint64_t seed, Tally& tally) {
   const Geometry& geometry = ring.geometry();

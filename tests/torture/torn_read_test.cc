@@ -1,7 +1,7 @@
-// No reader ever takes a record that is torn, stale or out of order, whatever the writer does.
+// No reader ever accepts a record that is torn, stale or out of order, regardless of the writer.
 //
-// Brief by default; LAPWING_TORTURE_SECONDS is the time for the whole program. The writer goes on
-// until every reader has taken records and was lapped in the middle of a copy: a run without that
+// Short by default; LAPWING_TORTURE_SECONDS is the time for the whole program. The writer continues
+// until every reader has taken records and was lapped in the middle of a copy. A run without that
 // shows nothing, and fails as void.
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -27,7 +27,7 @@ constexpr double kSecondsDefault = 3;
 constexpr double kRuns = 8;  // sizes × threads and processes
 constexpr double kVoidSeconds = 120;
 constexpr std::size_t kReadersMax = 3;
-constexpr std::uint64_t kDiscardedMin = 3;  // copies of each reader that a lap spoilt
+constexpr std::uint64_t kDiscardedMin = 3;  // copies of each reader invalidated by a lap
 constexpr std::uint64_t kRecordsMin = 300;
 
 using Tallies = Tally[kReadersMax];
@@ -47,7 +47,7 @@ bool is_wrong(const Tally& tally) {
   return tally.torn != 0 || tally.backwards != 0 || tally.corrupt != 0;
 }
 
-// When a run has lasted as long as it should and every reader saw what makes it count.
+// Ends a run after its minimum time, when every reader has seen the required events.
 struct Enough {
   const Tallies& tallies;
   std::size_t readers;
@@ -82,7 +82,7 @@ void check(const Tallies& tallies, std::size_t readers) {
   }
 }
 
-// The protocol of the product, with moves that may linger.
+// The product's protocol with moves that may linger.
 template <typename Moves>
 struct RightProtocol {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
@@ -94,14 +94,14 @@ struct RightProtocol {
     return SlotProtocol<Moves>::load(slot, n, record, record_bytes);
   }
 };
-// As the product calls it.
+// Called like the product does.
 template <>
 struct RightProtocol<WordMoves> : SlotForm {};
 
 template <template <typename> class Protocol>
 void run_threads(Geometry geometry, std::size_t readers, Tallies& tallies,
                  const std::function<bool()>& enough) {
-  const RingMemory ring = RingMemory::create(geometry);  // one mapping: ThreadSanitizer sees it
+  const RingMemory ring = RingMemory::create(geometry);  // one mapping, seen by ThreadSanitizer
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < readers; ++i) {
     threads.emplace_back(
@@ -111,7 +111,7 @@ void run_threads(Geometry geometry, std::size_t readers, Tallies& tallies,
   for (std::thread& thread : threads) thread.join();
 }
 
-// noexcept: a child that fails ends there, rather than go on with its parent's tests.
+// noexcept: a failing child ends here instead of continuing with its parent's tests.
 [[noreturn]] void read_in_child(const RingMemory& ring, std::size_t reader, Tally& tally) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const RingMemory mine = ring.map_again();
@@ -136,7 +136,7 @@ void run_processes(Geometry geometry, std::size_t readers, Tallies& tallies) {
   }
 }
 
-// Tallies that a forked reader shares.
+// Tallies shared with a forked reader.
 class SharedTallies {
  public:
   SharedTallies()
@@ -184,7 +184,7 @@ TEST_CASE("Processes over two mappings take no torn record") {
   check(tallies.get(), size.readers);
 }
 
-// Leaves R3 out.
+// Omits R3.
 template <typename Moves>
 struct ReadsWithoutLookingAgain : RightProtocol<Moves> {
   static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
@@ -197,7 +197,7 @@ struct ReadsWithoutLookingAgain : RightProtocol<Moves> {
   }
 };
 
-// Leaves W1 out.
+// Omits W1.
 template <typename Moves>
 struct WritesWithoutOddStamp : RightProtocol<Moves> {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,

@@ -1,11 +1,11 @@
-// A wait set of many buses loses no wake-up: sixteen publishers in processes of their own publish
-// at random moments, many of them just as the set goes to sleep, and some of them are killed.
+// A wait set of many buses loses no wake-up. Sixteen publishers in separate processes publish at
+// random moments, often just as the set goes to sleep, and some of them are killed.
 //
-// A sleep of a set ends by itself after kParkNsMax, so a wake-up that is lost is a delay, which no
-// test can tell from a busy machine. Here no sleep ends by itself: the program is linked with
-// --wrap=syscall, which gives every futex_waitv kSleepNs and counts how it ended. A sleep that the
-// clock has ended is a wake-up that was lost. Only where a publisher was killed, which nothing
-// rings for, do sleeps last as long as the set wants.
+// A sleep of a set ends by itself after kParkNsMax, so a lost wake-up is only a delay, which a test
+// cannot distinguish from a busy machine. Here no sleep ends by itself: the program is linked with
+// --wrap=syscall, which sets kSleepNs for every futex_waitv and counts how it ended. A sleep ended
+// by the clock is a lost wake-up. Only if a publisher was killed, which rings no bell, sleeps have
+// the set's own duration.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,24 +39,24 @@ namespace {
 constexpr std::size_t kBuses = 16;
 constexpr std::uint64_t kSleepNs = 10'000 * kNsPerMs;
 static_assert(kSleepNs >= 100 * kParkNsMax);
-constexpr std::uint64_t kEventToken = kBuses;  // of the eventfd
-constexpr std::uint32_t kPausesMax = 4000;     // some 100 us: about as long as a set takes to sleep
+constexpr std::uint64_t kEventToken = kBuses;  // token of the eventfd
+constexpr std::uint32_t kPausesMax = 4000;     // about 100 us, the time that a set takes to sleep
 
 // The sleeps of this process, which has one thread that sleeps on several futexes.
 struct Sleeps {
-  bool are_long = false;     // a sleep lasts kSleepNs
+  bool are_long = false;     // sleeps last kSleepNs
   bool are_refused = false;  // as by a kernel without futex_waitv
   std::uint64_t refused = 0;
   std::uint64_t by_bell = 0;
-  std::uint64_t by_clock = 0;  // of long ones
+  std::uint64_t by_clock = 0;  // long sleeps ended by the clock
 };
 Sleeps sleeps;
 
-// What a publisher is told to do, after so many pauses.
+// A command for a publisher, after a number of pauses.
 struct Command {
   std::uint32_t pauses;
   std::uint32_t records;
-  bool signals;  // the eventfd
+  bool signals;  // signals the eventfd
 };
 
 // A bus, its publisher in a process, and its subscriber in the set.
@@ -81,7 +81,7 @@ class Bus {
     publisher_ = std::make_unique<PublisherProcess>([this](const std::function<void()>& ready) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       PublisherSetUp options = stream_options(directory_);
-      options.journal = false;  // who waits for one sleeps, too
+      options.journal = false;  // waiting for a journal would also sleep
       options.segment_bytes = PublisherOptions().segment_bytes;
       const ClosingPublisher publisher = open_publisher(options);
       ready();
@@ -112,7 +112,7 @@ class Bus {
 
   std::optional<Subscriber> subscriber;
   Came kind = Came::kNothing;  // of the last item
-  std::uint64_t expected = 0;  // records
+  std::uint64_t expected = 0;  // number of records
   std::uint64_t taken = 0;
 
  private:
@@ -144,7 +144,7 @@ class Torture {
   Torture(const Torture&) = delete;
   Torture& operator=(const Torture&) = delete;
 
-  // Tells some publishers to publish, and takes everything.
+  // Makes some publishers publish, and takes everything.
   void round() {
     for (std::uint32_t i = 1 + random_() % 4; i > 0; --i) {
       const bool signals = has_descriptor_ && random_() % 4 == 0;
@@ -160,7 +160,7 @@ class Torture {
     });
   }
 
-  // The next publisher of the same bus takes its place.
+  // Replaces a killed publisher of the same bus.
   void kill_one() {
     Bus& bus = *buses_[random_() % kBuses];
     sleeps.are_long = false;
@@ -201,7 +201,7 @@ class Torture {
   }
 
   const TemporaryDirectory directory_;
-  const int event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);  // the children have it, too
+  const int event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);  // inherited by the children
   std::vector<std::unique_ptr<Bus>> buses_;
   WaitSet set_;
   bool has_descriptor_ = false;
@@ -251,7 +251,7 @@ TEST_CASE("Without futex_waitv a set of sixteen buses takes every record all the
   Torture torture(GENERATE(Beside::kNothing, Beside::kDescriptor));
   sleeps.are_refused = true;
   while (torture.records() < wakes() / 100) torture.round();
-  CHECK(sleeps.refused > 0);  // else the test is void: the set never tried to sleep
+  CHECK(sleeps.refused > 0);  // otherwise the test is void: the set never tried to sleep
 }
 
 }  // namespace
@@ -260,7 +260,7 @@ TEST_CASE("Without futex_waitv a set of sixteen buses takes every record all the
 extern "C" {
 long __real_syscall(long number, ...);
 
-// What the linker puts in the place of syscall, with which a set sleeps on futexes.
+// The linker's replacement of syscall, with which a set sleeps on futexes.
 long __wrap_syscall(long number, ...) {
   va_list list;
   va_start(list, number);

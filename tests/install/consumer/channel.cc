@@ -1,4 +1,4 @@
-// A program of somebody else's: two threads, and a channel between them.
+// An external user's program: two threads with a channel between them.
 #include <cstdint>
 #include <cstring>
 #include <iostream>

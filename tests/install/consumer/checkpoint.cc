@@ -1,4 +1,4 @@
-// A program of somebody else's: keeps the newest pair of each key of a closed bus, and looks it up in
+// An external user's program: keeps the newest pair of each key of a closed bus, and finds it in
 // the checkpoint.
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// A program of somebody else's: publishes quotes.
+// An external user's program: publishes quotes.
 #include <cstdint>
 #include <iostream>
 

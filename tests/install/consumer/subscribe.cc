@@ -1,4 +1,4 @@
-// A program of somebody else's: reads quotes, typed, from the oldest to the close.
+// An external user's program: reads typed quotes, from the oldest to the close.
 #include <cstdint>
 #include <iostream>
 

@@ -1,9 +1,10 @@
 //! The archive: a slot is not overwritten before the journal has it (`store_head`, `load_head`,
 //! `store_archived`, `load_archived`, and the gate by whole blocks).
 //!
-//! The disk reads slots straight from the ring's memory, by no order of ours. So the slots are
-//! plain memory here: loom finds a race unless every write of a slot is ordered before the read,
-//! and every read before the next lap's write. How the publisher waits at the gate is gate.rs.
+//! The disk reads slots directly from the ring's memory, in an order that we do not control.
+//! Therefore the slots are plain memory here: loom finds a race unless every write of a slot is
+//! ordered before the read, and every read before the next lap's write. gate.rs models how the
+//! publisher waits at the gate.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, DATA_RACE};
 use loom::cell::UnsafeCell;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use Ordering::{Acquire, Relaxed, Release};
 
 const CAPACITY: u64 = 2;
-/// Slots in a block of the journal; a block that is not full yet is written again as it fills.
+/// Slots in a block of the journal. A block that is not full yet is written again as it fills.
 const BLOCK: u64 = 2;
 const LAST: u64 = 3;
 
@@ -51,7 +52,7 @@ struct Ring {
     archived: AtomicU64,
 }
 
-// SAFETY: whether the slots are safe to share is the question that loom is asked.
+// SAFETY: loom checks whether the slots are safe to share.
 unsafe impl Sync for Ring {}
 
 impl Ring {
@@ -82,7 +83,7 @@ impl Ring {
             while n > self.limit(v) {
                 thread::yield_now();
             }
-            // SAFETY: loom checks that nothing else touches the slot meanwhile.
+            // SAFETY: loom checks that nothing else accesses the slot meanwhile.
             self.slot(n).with_mut(|slot| unsafe { *slot = n });
             self.head.store(n, v.head_store);
         }

@@ -1,4 +1,4 @@
-//! The end of a session: a reader that sees `kClosed` tries its slot once more before it believes
+//! The end of a session: a reader that sees `kClosed` tries its slot once more before it accepts
 //! the end (`store_ring_state`, `load_ring_state`).
 //!
 //! The slot of the last record is reduced to its stamp.

@@ -1,7 +1,7 @@
 //! The doorbell: S1 to S3 against P1 to P3 (`load_bell`, `bump_bell`), with parked readers.
 //!
-//! First with a ringer that makes the condition true itself, as at a close; then as the service
-//! thread rings it: it looks at head, which another thread moves, and wakes all who are parked.
+//! First with a ringer that makes the condition true itself, as at a close. Then like the service
+//! thread, which polls head, moved by another thread, and wakes all parked readers.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::kernel::Futex;

@@ -1,32 +1,32 @@
-//! The memory of a channel's direction, for frames.rs: a ring of units, as the product's is of 64
-//! bytes.
+//! The memory of one direction of a channel, for frames.rs: a ring of units, which have 64 bytes in
+//! the product.
 //!
-//! The first word of a unit is the head of the frame that begins there, or payload of one that
-//! began before: an atomic. The rest of a unit is plain memory: loom finds a race unless every
-//! write of it is ordered before the read, and every read before the write of the next lap.
+//! The first word of a unit is an atomic: the head of a frame that begins there, or payload of an
+//! earlier frame. The rest of a unit is plain memory: loom finds a race unless every write of it is
+//! ordered before the read, and every read before the write of the next lap.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Units of a message's frame, and units that were claimed and written for it. With 0 units the claim
-/// is aborted. A claim of one unit is a short message: its payload does not cover the first word of
-/// any unit.
+/// Units of a message's frame, and units that were claimed and written for it. With 0 units the
+/// claim is aborted. A claim of one unit is a short message: its payload does not cover the first
+/// word of any unit.
 #[derive(Clone, Copy)]
 pub struct Message {
     pub units: u64,
     pub claimed: u64,
 }
 
-/// What is in the plain memory of a unit: size and payload.
+/// The plain memory of a unit: size and payload.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rest {
     pub number: u64,
     pub units: u64,
-    /// Frames of the same commit.
+    /// Whether more frames of the same commit follow.
     pub more_follow: bool,
 }
 
-/// Laps that a head can tell apart, 2^22 in the product. As few as there can be: this one, the one
+/// Laps that a head can distinguish, 2^22 in the product. The minimum here: this lap, the one
 /// before, and the next, which C2 stores.
 pub const LAPS: u64 = 3;
 
@@ -44,7 +44,7 @@ impl Frame {
     }
 }
 
-/// What the user writes into.
+/// The memory for the user's payload.
 pub struct Claim {
     pub at: u64,
     pub units: u64,
@@ -61,8 +61,8 @@ impl Claim {
     }
 }
 
-/// One commit: its claims, and the frames of what is sent, with padding before a message that would
-/// cross the end. `end` is where the next commit begins.
+/// One commit: its claims, and the frames of its messages, with padding before a message that would
+/// cross the end. `end` is the start of the next commit.
 pub struct Commit {
     pub claims: Vec<Claim>,
     pub frames: Vec<Frame>,
@@ -96,8 +96,8 @@ pub fn lay_out(mut at: u64, first_number: u64, messages: &[Message], capacity: u
     Commit { claims, frames, end: at }
 }
 
-/// A word that may be a head. The protocol uses only the value, the lap. `committed_at` is for the
-/// checker: the position of the frame whose head this is.
+/// A word that may be a head. The protocol uses only the value, which is the lap. `committed_at` is
+/// for the checker: the position of the frame whose head this is.
 pub struct Word {
     pub value: u64,
     pub committed_at: Option<u64>,
@@ -125,11 +125,11 @@ struct Unit {
 pub struct Ring {
     units: Vec<Unit>,
     pub received: AtomicU64,
-    /// End of file on the socket: the producer has gone.
+    /// End of file on the socket: the producer has ended.
     pub is_gone: AtomicBool,
 }
 
-// SAFETY: whether the units are safe to share is the question that loom is asked.
+// SAFETY: loom checks whether the units are safe to share.
 unsafe impl Sync for Ring {}
 
 impl Ring {
@@ -156,7 +156,7 @@ impl Ring {
     }
 
     pub fn write_rest(&self, position: u64, rest: Rest) {
-        // SAFETY: loom checks that nothing else touches the unit meanwhile.
+        // SAFETY: loom checks that nothing else accesses the unit meanwhile.
         self.unit(position).rest.with_mut(|there| unsafe { *there = rest });
     }
 
@@ -170,8 +170,8 @@ impl Ring {
         (position / self.capacity() + 1) % LAPS
     }
 
-    /// Payload at the first word of the unit at `position`, and the worst there is: the lap that
-    /// is expected there so many laps later.
+    /// Payload at the first word of the unit at `position`, with the worst value: the lap expected
+    /// there `laps_ahead` laps later.
     pub fn payload(&self, position: u64, laps_ahead: u64) -> u64 {
         Word::payload(self.lap(position + laps_ahead * self.capacity())).pack()
     }

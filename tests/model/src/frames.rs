@@ -1,9 +1,9 @@
 //! The frames of a channel: C0 to C3 against D1 to D3 (`store_frame_head`, `load_frame_head`,
 //! `clear_false_head`, `store_long_bytes`, `store_short_payload`, `store_received`, `load_received`).
 //!
-//! What a consumer takes is a message that was committed, whole, in order and once; and it stays as
-//! it is until it is released. Every payload is the worst there is: where a frame will begin, the
-//! lap that this frame will have. And a head can tell no more than three laps apart.
+//! A consumer must receive only committed messages, complete, in order and once, and they must not
+//! change until they are released. Every payload has the worst value: at the position of a later
+//! frame's head it contains that frame's lap. A head can distinguish only three laps.
 
 use crate::frame_memory::{lay_out, Commit, Frame, Message, Rest, Ring, Word, LAPS, PADDING};
 use crate::judge::{judge, right, wrong, Depth, Sightings, DATA_RACE};
@@ -19,37 +19,37 @@ const THREE: Message = Message { units: 3, claimed: 3 };
 const ONE_OF_TWO: Message = Message { units: 1, claimed: 2 };
 const ABORTED: Message = Message { units: 0, claimed: 3 };
 
-/// What is sent through a ring of how many units: message by message, or several in a batch.
+/// Messages sent through a ring of `capacity` units, singly or in batches.
 #[derive(Clone, Copy)]
 struct Session {
     capacity: u64,
-    start: u64,        // what was sent before it has left nothing behind
-    unused_ahead: u64, // whose laps a payload has that was claimed and not used: 0, this one's
+    start: u64,        // earlier messages have left no data behind
+    unused_ahead: u64, // laps of claimed, unused payload, relative to its own: 0 is its own
     commits: &'static [&'static [Message]],
 }
 
-/// The first fills the ring, and lies where the third will begin.
+/// The first message fills the ring, and covers the start of the third.
 const LAP: Session =
     Session { capacity: 2, start: 0, unused_ahead: 0, commits: &[&[TWO], &[ONE], &[ONE]] };
-/// The third would cross the end. The second lies where the fourth will begin.
+/// The third message would cross the end. The second covers the start of the fourth.
 const WRAP: Session =
     Session { capacity: 4, start: 0, unused_ahead: 0, commits: &[&[ONE, TWO], &[TWO], &[ONE]] };
-/// The padding before the second three skips a place that was never written, where the last begins
-/// in a lap whose number is that of fresh memory.
+/// The padding before the second THREE skips memory that was never written. The last message begins
+/// there, in a lap whose number equals that of fresh memory.
 const SKIP: Session = Session {
     capacity: 6,
     start: 6,
     unused_ahead: 0,
     commits: &[&[THREE], &[ONE], &[THREE], &[TWO], &[ONE]],
 };
-/// What was claimed and not used lies where the second and the third will begin.
+/// Claimed but unused memory covers the starts of the second and third messages.
 const BATCH: Session = Session {
     capacity: 4,
     start: 0,
     unused_ahead: 0,
     commits: &[&[ONE_OF_TWO, ONE_OF_TWO], &[ONE]],
 };
-/// The batch fills the ring, and leads to its own beginning, where the aborted claim has left the
+/// The batch fills the ring, and its end is its own start, where the aborted claim has left the
 /// next lap.
 const FULL: Session = Session {
     capacity: 4,
@@ -57,10 +57,10 @@ const FULL: Session = Session {
     unused_ahead: 1,
     commits: &[&[ABORTED], &[ONE], &[ONE], &[TWO, TWO]],
 };
-/// What was aborted lies where the second will begin.
+/// The aborted claim covers the start of the second message.
 const ABORT: Session =
     Session { capacity: 4, start: 0, unused_ahead: 0, commits: &[&[ABORTED], &[ONE], &[ONE]] };
-/// Nothing long: nobody looks for a false head.
+/// Only short messages: no check for a false head.
 const SHORT: Session = Session {
     capacity: 2,
     start: 0,
@@ -68,7 +68,7 @@ const SHORT: Session = Session {
     commits: &[&[ONE], &[ONE, ONE], &[ONE], &[ONE]],
 };
 
-/// What a head has that tells it from what was there before.
+/// The value of a head that distinguishes it from earlier data.
 #[derive(Clone, Copy)]
 enum Lap {
     PlusOne,
@@ -76,7 +76,7 @@ enum Lap {
     Always(u64),
 }
 
-/// Where C2 looks for a false head.
+/// The positions where C2 checks for a false head.
 #[derive(Clone, Copy)]
 enum Clear {
     BehindEach,
@@ -86,32 +86,32 @@ enum Clear {
     Nowhere,
 }
 
-/// Up to where, of the end of which long frame.
+/// The end of the range that C2 checks, relative to the end of a long frame.
 #[derive(Clone, Copy)]
 enum Until {
-    LapBehindClaims, // that were ever made
-    LapBehindFrames, // that were committed
+    LapBehindClaims, // of all claims ever made
+    LapBehindFrames, // of all committed frames
     EndOfClaims,
 }
 
-/// What C2 stores.
+/// The value that C2 stores.
 #[derive(Clone, Copy)]
 enum Cleared {
     NextLap,
     LapBefore,
 }
 
-/// What the producer does once the payload is written.
+/// The producer's steps after the payload is written.
 #[derive(Clone, Copy)]
 enum Step {
     StoreSize,     // C1
     ClearFalse,    // C2
-    ClearAnything, // C2, without asking whether it is a false head
-    StoreOthers,   // C3 of all frames of the commit but the first
+    ClearAnything, // C2, without checking whether it is a false head
+    StoreOthers,   // C3 of all frames of the commit except the first
     StoreFirst,    // C3
 }
 
-/// How far the producer believes that it may write.
+/// The room that the producer assumes.
 #[derive(Clone, Copy)]
 enum Room {
     Exact,

@@ -1,5 +1,5 @@
-//! The journal gate: a publisher that is a whole ring ahead of the journal waits for the file
-//! thread, which may itself be asleep because head has not moved for a while.
+//! The journal gate. A publisher that is a full ring ahead of the journal waits for the file
+//! thread. That thread may itself be asleep, because head has not moved for a while.
 //!
 //! The publisher waits by S1 to S3 of the doorbell on a private bell; the file thread sleeps by F1
 //! to F4 of the attention word. The publisher is in a batch: head has not moved yet when it must wait.
@@ -15,7 +15,7 @@ use Ordering::{Acquire, Release};
 const CAPACITY: u64 = 1;
 const LAST: u64 = 2;
 
-/// What the file thread does once a write to the journal has ended.
+/// The file thread's steps after a write to the journal has ended.
 #[derive(Clone, Copy)]
 enum Step {
     StoreOutcome,
@@ -65,7 +65,7 @@ impl Process {
         }
     }
 
-    /// A failed journal no longer gates.
+    /// A failed journal does not gate.
     fn may_write(&self, n: u64) -> bool {
         n <= self.archived.load(Acquire) + CAPACITY || self.failed.load(Acquire)
     }

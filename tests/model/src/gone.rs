@@ -1,9 +1,9 @@
-//! The end of a connection, for a side that sleeps: it wakes up, still takes every message
-//! that was committed, and tells a close from a death (`store_channel_state`,
-//! `load_channel_state`).
+//! The end of a connection for a sleeping side: it wakes up, still receives every committed
+//! message, and distinguishes a close from a death (`store_channel_state`, `load_channel_state`).
 //!
-//! The socket's end of file is what wakes it: it stays, and nobody has to send it. That whoever
-//! sees it sees what the other side did before is the kernel's promise and not modelled.
+//! The socket's end of file wakes it. It persists, and no process has to send it. The kernel
+//! guarantees that a side that sees it also sees the other side's earlier writes; this is not
+//! modelled.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::parking::WakerStep::{Answer, EndOfFile, Publish, StoreClosed, N2};
@@ -11,7 +11,7 @@ use crate::parking::{Party, Side, Variant, CLOSED, EVENTS, RIGHT};
 use loom::sync::atomic::Ordering::Acquire;
 use loom::thread;
 
-/// The producer sends one message and ends; the consumer wants another.
+/// The producer sends one message and ends. The consumer waits for another one.
 fn one_ends(v: Variant, seen: &Sightings) {
     let [consumer, producer] = Side::pair(v);
     let producing = {

@@ -1,9 +1,9 @@
 //! The attention word: F1 to F4 against Q1 to Q3 (`AttentionWord`), with one sleeper and with two.
 //!
 //! F2, membarrier(PRIVATE_EXPEDITED), and Q2, a compiler barrier, are modelled together as a full
-//! fence on both sides: the kernel makes the publishing thread execute one between F1 and F3, and a
-//! compiler barrier is all that thread needs for that fence to fall between Q1 and Q3, before Q1 or
-//! after Q3. Neither half is worth anything alone, as the variants show.
+//! fence on both sides. The kernel makes the publishing thread execute a fence between F1 and F3.
+//! With a compiler barrier, that fence falls between Q1 and Q3, before Q1 or after Q3. Neither half
+//! is sufficient alone, as the variants show.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::kernel::EventFd;
@@ -14,7 +14,7 @@ use Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 const LAST: u64 = 2;
 
-/// How a sleeper changes its bit of the word, of which the other sleeper has another one.
+/// How a sleeper changes its bit of the word. The other sleeper has another bit.
 #[derive(Clone, Copy, PartialEq)]
 enum Change {
     OneStep,
@@ -50,7 +50,7 @@ pub const RIGHT: Variant = Variant {
 
 const TWO_SLEEPERS: Variant = Variant { sleeper_count: 2, ..RIGHT };
 
-/// The word that the publishing thread looks at, a bit for each sleeper.
+/// The word that the publishing thread checks, with one bit per sleeper.
 #[derive(Default)]
 pub struct AttentionWord(AtomicU32);
 
@@ -93,7 +93,7 @@ impl Sleeper {
         Self { attention, bit, eventfd }
     }
 
-    /// What the service thread or the file thread does when it has nothing to do.
+    /// The steps of the service thread or the file thread when it has no work.
     pub fn sleep_unless(&self, head_moved: impl Fn() -> bool, v: Variant, seen: &Sightings) {
         self.attention.raise(self.bit, v); // F1
         if v.sleeper_barrier {
@@ -109,7 +109,7 @@ impl Sleeper {
     }
 }
 
-/// What the publishing thread does after it has moved head.
+/// The steps of the publishing thread after it has moved head.
 pub fn attend(sleepers: &[Sleeper], v: Variant) {
     if v.publisher_barrier {
         fence(SeqCst); // Q2

@@ -1,11 +1,12 @@
-//! Runs a protocol and its wrong variants, and says whether each came out as it must.
+//! Runs a protocol and its wrong variants, and checks that each has the expected result.
 //!
-//! Three ways to be fooled are closed:
-//! - A wrong variant counts as caught only if loom found the failure that its row names. A failure
-//!   of the model itself (a loop without an end, a slip in a table) is not a catch.
-//! - A right form counts as passed only if its events of interest were seen. A model in which the
+//! Three kinds of false results are excluded:
+//! - A wrong variant counts as caught only if loom found the failure in its row. A failure of the
+//!   model itself (an endless loop, an error in a table) is not a catch.
+//! - A right form counts as passed only if its events of interest occurred. A model in which the
 //!   dangerous interleaving cannot happen is void.
-//! - Nothing limits time or the number of executions: loom takes reaching such a limit for success.
+//! - Time and the number of executions are not limited, because loom reports success when it
+//!   reaches such a limit.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -13,15 +14,15 @@ use std::collections::BTreeMap;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, Once};
 
-/// Loom's word for: no thread can go on. Somebody sleeps and nobody will wake him.
+/// Loom's text for a deadlock: no thread can continue. A thread sleeps and will never be woken.
 pub const LOST_WAKE_UP: &str = "deadlock";
-/// Loom's word for: plain memory is read and written, and nothing orders the two.
+/// Loom's text for an unordered read and write of plain memory.
 pub const DATA_RACE: &str = "Causality violation";
 
-/// An execution with more switches than this has a loop without an end; loom says so and fails.
+/// An execution with more switches than this has an endless loop. Loom reports it and fails.
 const SWITCHES_MAX: usize = 10_000;
 
-/// Counts, over all executions of a model, how often an event was seen.
+/// Counts the occurrences of events over all executions of a model.
 #[derive(Clone, Default)]
 pub struct Sightings(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
@@ -49,17 +50,17 @@ pub struct Case<V> {
     expected: Expected,
 }
 
-/// A form that must pass, and the events without which its passing means nothing.
+/// A form that must pass, and events that must occur for this to be meaningful.
 pub fn right<V>(name: &'static str, variant: V, having_seen: &'static [&'static str]) -> Case<V> {
     Case { name, variant, expected: Expected::Passes { having_seen } }
 }
 
-/// A form that must be caught, and words from the failure that it must be caught by.
+/// A form that must be caught, and text from the failure that must catch it.
 pub fn wrong<V>(name: &'static str, variant: V, by: &'static str) -> Case<V> {
     Case { name, variant, expected: Expected::Caught { by } }
 }
 
-/// How much is explored. What an atomic load may return is never restricted.
+/// The depth of exploration. The values that an atomic load may return are never restricted.
 #[derive(Clone, Copy)]
 pub enum Depth {
     Exhaustive,
@@ -67,7 +68,7 @@ pub enum Depth {
     Preemptions(usize),
 }
 
-/// Runs every case, prints a row for each, and panics if one is not as it must be.
+/// Runs every case, prints a row for each, and panics if a result is unexpected.
 pub fn judge<V>(claim: &str, depth: Depth, model: fn(V, &Sightings), cases: &[Case<V>])
 where
     V: Copy + Send + Sync + 'static,
@@ -125,7 +126,7 @@ where
     Verdict { good, finding }
 }
 
-/// Returns how many executions were run, and how the last one failed if it did.
+/// Returns the number of executions, and the failure of the last one if there was one.
 fn explore<V>(
     depth: Depth,
     model: fn(V, &Sightings),
@@ -160,8 +161,8 @@ thread_local! {
     static IS_EXPLORING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `body` and returns what it panicked with, if it did. Such a panic is a finding: it goes
-/// into the table and not, with a backtrace, to standard error.
+/// Runs `body` and returns its panic message, if any. Such a panic is a finding: it is printed in
+/// the table, without a backtrace on standard error.
 fn failure_of(body: impl FnOnce()) -> Option<String> {
     static SILENCE_FINDINGS: Once = Once::new();
     SILENCE_FINDINGS.call_once(|| {
@@ -179,7 +180,7 @@ fn failure_of(body: impl FnOnce()) -> Option<String> {
     result.err().map(|payload| headline(payload.as_ref()))
 }
 
-/// The first line of a panic's message, without the list of threads that loom appends to it.
+/// The first line of a panic's message, without loom's list of threads.
 fn headline(payload: &(dyn Any + Send)) -> String {
     let message = payload
         .downcast_ref::<String>()
@@ -190,7 +191,7 @@ fn headline(payload: &(dyn Any + Send)) -> String {
     line.split("; threads").next().unwrap_or_default().trim().to_string()
 }
 
-// The judge is judged too: each of these would let a broken protocol through.
+// Tests of the judge: each of these would accept a broken protocol.
 
 fn passes(_: (), seen: &Sightings) {
     seen.saw("something");

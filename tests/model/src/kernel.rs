@@ -1,14 +1,14 @@
-//! What the protocols ask of the kernel: a futex, an eventfd, a socket, and membarrier.
+//! The kernel's part of the protocols: a futex, an eventfd, a socket, and membarrier.
 //!
-//! None sleeps with a deadline, although every wait in Lapwing has one. A deadline would turn a
-//! lost wake-up into a late one; without it, it is a deadlock, which loom reports.
+//! None of them sleeps with a deadline, although every wait in Lapwing has one. A deadline would
+//! turn a lost wake-up into a late one. Without it, it is a deadlock, which loom reports.
 
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::sync::Mutex;
 use loom::thread::{self, Thread};
 
 /// A futex word and its sleepers. Comparing the word and joining the sleepers is one step with
-/// respect to every wake: the mutex stands for the lock of the kernel's hash bucket.
+/// respect to every wake: the mutex models the lock of the kernel's hash bucket.
 pub struct Futex {
     word: AtomicU32,
     sleepers: Mutex<Vec<Thread>>,
@@ -24,7 +24,7 @@ impl Futex {
         self.word.load(order)
     }
 
-    /// `bump_bell`: only one thread bumps a given bell, so a load and a store do.
+    /// `bump_bell`: only one thread bumps a given bell, so a load and a store are sufficient.
     pub fn bump(&self, order: Ordering) {
         let next = self.word.load(Ordering::Relaxed) + 1;
         self.word.store(next, order);
@@ -53,7 +53,7 @@ impl Futex {
     }
 }
 
-/// An eventfd: `read` sleeps until something was written, and takes all of it.
+/// An eventfd: `read` sleeps until a value was written, and takes all of it.
 pub struct EventFd {
     state: Mutex<EventFdState>,
 }
@@ -88,7 +88,7 @@ impl EventFd {
     }
 }
 
-/// One end of a socket of packets: readable until the last packet is taken, and for ever once the
+/// One end of a packet socket: readable until the last packet is taken, and permanently after the
 /// other end is closed.
 pub struct Socket {
     state: Mutex<SocketState>,
@@ -107,7 +107,7 @@ impl Socket {
         Self { state: Mutex::new(state), packets_max }
     }
 
-    /// send(MSG_DONTWAIT) of a packet by the other end: one too many is refused.
+    /// send(MSG_DONTWAIT) of a packet by the other end. A packet beyond the limit is refused.
     pub fn send(&self) {
         let mut state = self.state.lock().unwrap();
         state.packets = (state.packets + 1).min(self.packets_max);
@@ -134,7 +134,7 @@ impl Socket {
         }
     }
 
-    /// recv(MSG_DONTWAIT) until there is nothing left. True: the other end is closed.
+    /// recv(MSG_DONTWAIT) until it is empty. Returns true if the other end is closed.
     pub fn drain(&self) -> bool {
         let mut state = self.state.lock().unwrap();
         state.packets = 0;
@@ -142,10 +142,10 @@ impl Socket {
     }
 }
 
-/// A thread as another one's membarrier(GLOBAL_EXPEDITED) finds it: made to execute a full barrier
-/// wherever it is. All that is kept of that is the side of one place in its code: what it did up to
-/// the place is ordered before what the caller does next, or what the caller did is ordered before
-/// what it does from the place on.
+/// A thread that another thread's membarrier(GLOBAL_EXPEDITED) interrupts: it executes a full
+/// barrier at an arbitrary point. The model keeps only the side of one point in its code. Either
+/// everything up to the point is ordered before the caller's next actions, or the caller's earlier
+/// actions are ordered before everything from the point on.
 pub struct Interruptible {
     place: Mutex<()>,
 }
@@ -155,12 +155,12 @@ impl Interruptible {
         Self { place: Mutex::new(()) }
     }
 
-    /// By the thread itself: here is the place.
+    /// Called by the thread itself at the point.
     pub fn may_be_interrupted(&self) {
         drop(self.place.lock().unwrap());
     }
 
-    /// membarrier, by another thread.
+    /// membarrier, called by another thread.
     pub fn interrupt(&self) {
         drop(self.place.lock().unwrap());
     }

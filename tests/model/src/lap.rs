@@ -1,9 +1,10 @@
-//! Lap arithmetic: what a reader makes of a stamp that is not the one it came for
-//! (`resume_after_lap`, `stamp_is_corrupt`).
+//! Lap arithmetic: how a reader interprets a stamp other than the expected one (`resume_after_lap`,
+//! `stamp_is_corrupt`).
 //!
 //! Only the slot of sequence 1 is modelled: three laps pass over it while a reader wants record 1.
-//! Records that are published in a batch can be read at once, while head moves when the batch ends,
-//! or sooner; so head is behind the stamps here by as much as the publisher may let it: a capacity.
+//! Records published in a batch can be read immediately, while head moves at the end of the batch,
+//! or earlier. Therefore head may be as far behind the stamps as the publisher allows: one
+//! capacity.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings};
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +37,7 @@ const RIGHT: Variant = Variant {
     checks_corrupt: true,
 };
 
-/// `resume_after_lap` without `stamp_is_corrupt`: it stands on weaker orders.
+/// `resume_after_lap` without `stamp_is_corrupt`: it needs only weaker orders.
 const RESUME_ONLY: Variant = Variant { w1: Relaxed, r3: Relaxed, checks_corrupt: false, ..RIGHT };
 
 struct Ring {
@@ -90,7 +91,7 @@ fn assert_resumes_in_ring(stamp: u64, head: u64, v: Variant) {
     let keep = v.capacity - v.capacity / 8;
     let resume = max(WANTED + 1, lead.saturating_sub(keep)); // resume_after_lap
 
-    // From W1 on, the record that stood in this slot a lap ago is gone.
+    // From W1 on, the slot's record of the previous lap is gone.
     let oldest = stamp.div_ceil(2) - v.capacity + 1;
     assert!(resume >= oldest, "resumes at {resume}, below the oldest, {oldest}");
     assert!(resume <= max(head, published), "resumes at {resume}, which is not published");

@@ -2,13 +2,13 @@
 //! `waker_barrier`), with a socket of packets to sleep on.
 //!
 //! First one side sleeps and the other wakes it: a consumer that waits for each message, or a
-//! producer that waits for more room than one release makes. Then both in turn, in a ring of two.
-//! What is waited for is reduced to a count, stored with release and loaded with acquire as stamps
-//! and `received` are (frames.rs). How a connection ends is gone.rs.
+//! producer that waits for more room than one release makes. Then both alternate, in a ring of two.
+//! The awaited condition is reduced to a count, stored with release and loaded with acquire, like
+//! stamps and `received` (frames.rs). gone.rs models the end of a connection.
 //!
-//! T2 and N2 are fences; or T2 is membarrier and N2 holds only the compiler. Then the waker has no
-//! barrier of its own here either: N2 is a place in its code, and the kernel makes it execute one
-//! before it or after it, whichever the checker likes.
+//! T2 and N2 are fences. Alternatively T2 is membarrier and N2 only restrains the compiler. Then
+//! the waker has no barrier of its own here either: N2 is a point in its code, and the kernel makes
+//! it execute a barrier before or after it, as the checker chooses.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::kernel::{Interruptible, Socket};
@@ -36,34 +36,34 @@ pub enum WakerStep {
     N2,
     Answer, // N3
     StoreClosed,
-    /// close(), or the kernel's when the process has ended.
+    /// close(), or the kernel's close after the process has ended.
     EndOfFile,
 }
 
 #[derive(Clone, Copy)]
 pub enum Barrier {
     Fence,
-    /// T2: the system call. N2: registered, so that it has an effect here.
+    /// T2: the system call. N2: registered, so that the call affects this thread.
     Membarrier,
     CompilerOnly,
 }
 
-/// What T1 stores.
+/// The value that T1 stores.
 #[derive(Clone, Copy)]
 pub enum Ticket {
     NeverUsed,
-    /// 1, and 0 when awake.
+    /// 1 while asleep, 0 when awake.
     Flag,
-    /// One for each wait, though it may take several sleeps.
+    /// One per wait, although a wait may take several sleeps.
     OneAWait,
 }
 
 #[derive(Clone, Copy)]
 pub struct Variant {
-    /// How many must have been published for each wait of the sleeper to end.
+    /// The published count at which each wait of the sleeper ends.
     pub waits_for: &'static [u64],
     pub sleeper: &'static [SleeperStep],
-    /// How much of what is there one look takes in.
+    /// The maximum count that one check takes in.
     pub look_max: u64,
     pub looks_at_the_end: bool,
     pub waker: &'static [WakerStep],
@@ -89,16 +89,16 @@ pub const RIGHT: Variant = Variant {
 
 const MEMBARRIER: Variant = Variant { t2: Membarrier, n2: Membarrier, ..RIGHT };
 
-/// A producer with a message of two units, and a consumer that releases one after the other.
+/// A producer with a message of two units, and a consumer that releases one unit after another.
 const FOR_ROOM: Variant = Variant { waits_for: &[2], ..RIGHT };
 
-/// No model publishes more often, its end included.
+/// No model publishes more often, including its end.
 const WAKES_MAX: u64 = 3;
 
 const OPEN: u64 = 1;
 pub const CLOSED: u64 = 2;
 
-/// What one side owns: its words, its end of the socket, and the thread that uses them.
+/// The state of one side: its words, its end of the socket, and its thread.
 pub struct Side {
     published: AtomicU64,
     ticket: AtomicU64,
@@ -121,13 +121,13 @@ impl Side {
     }
 }
 
-/// A side at work, with what it alone knows.
+/// A running side with its private state.
 pub struct Party<'a> {
     own: &'a Side,
     peer: &'a Side,
     v: Variant,
     seen: &'a Sightings,
-    /// What to call it when this side sleeps.
+    /// Name of the event when this side sleeps.
     slept: &'static str,
     ticket: u64,
     answered: u64,
@@ -165,7 +165,7 @@ impl<'a> Party<'a> {
         self.taken_in >= count
     }
 
-    /// True: the peer has published so many. False: it has ended, and never will.
+    /// Returns true if the peer has published `count`, false if it has ended first.
     pub fn wait_for(&mut self, count: u64) -> bool {
         loop {
             let looks = !self.peer_is_gone || self.v.looks_at_the_end;
@@ -267,7 +267,7 @@ const LOST: &str = LOST_WAKE_UP;
 const MORE_PACKETS: &str = "more packets than tickets";
 const WOKE_FOR_NOTHING: &str = "woke up more often than it was woken";
 
-/// A packet for each ticket at most, and no waking up without one.
+/// At most one packet per ticket, and no wake-up without a packet.
 fn check_cost(sleeper: &Tally, waker: &Tally) {
     assert!(waker.packets <= sleeper.tickets, "{MORE_PACKETS}");
     assert!(sleeper.wakes <= waker.packets, "{WOKE_FOR_NOTHING}");

@@ -1,7 +1,7 @@
 //! The slot: W1 to W4 against R1 to R3 (`store_slot`, `load_slot`, `store_head`, `load_head`).
 //!
-//! A ring of one slot with a record of two words. The laps of a slot touch no other slot, so the
-//! sequences 1 and 2 here stand for n and n + capacity in any ring.
+//! A ring of one slot with a record of two words. The laps of a slot do not affect other slots, so
+//! the sequences 1 and 2 here represent n and n + capacity in any ring.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings};
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use loom::thread;
 use std::sync::Arc;
 use Ordering::{Acquire, Relaxed, Release};
 
-/// Where W1, the mark that a record is being written, stands.
+/// The position of W1, the mark that a record is being written.
 #[derive(Clone, Copy)]
 enum Mark {
     BeforeWords(Ordering),
@@ -17,18 +17,18 @@ enum Mark {
     Absent,
 }
 
-/// What R1 lets pass to the copy.
+/// The stamps that R1 accepts for the copy.
 #[derive(Clone, Copy)]
 enum FirstLook {
-    /// One comparison for "not yet"; R3 finds out about the rest, since the stamps of a slot only
-    /// grow: where R3 reads 2n, R1 cannot have read more.
+    /// One comparison for "not yet". R3 detects the other cases, because the stamps of a slot only
+    /// grow: if R3 reads 2n, R1 cannot have read more.
     AtLeastReady,
     Ready,
     AtLeastBeingWritten,
     Anything,
 }
 
-/// What R3 takes for "still the same".
+/// The condition that R3 accepts as "still the same".
 #[derive(Clone, Copy)]
 enum Recheck {
     SameStamp(Ordering),
@@ -61,7 +61,7 @@ const RIGHT: Variant = Variant {
     head_load: Acquire,
 };
 
-/// The least that the copy itself needs; lap.rs and splice.rs say why the product has more.
+/// The minimum for the copy itself. lap.rs and splice.rs show why the product needs more.
 const LEAST: Variant =
     Variant { w1: Mark::BeforeWords(Relaxed), r3: Recheck::SameStamp(Relaxed), ..RIGHT };
 
@@ -151,7 +151,7 @@ fn note(look: &Look, seen: &Sightings) {
     });
 }
 
-/// A publisher makes two laps; `reader` runs beside it.
+/// A publisher writes two laps while `reader` runs.
 fn beside_two_laps(v: Variant, reader: impl FnOnce(&Ring)) {
     let ring = Arc::new(Ring::new());
     let publisher = {

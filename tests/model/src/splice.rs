@@ -1,8 +1,9 @@
 //! The splice of journal and ring: a record that a reader no longer finds in the ring is in the
-//! journal, and the reader can tell. There is no point at which a record is in neither.
+//! journal, and the reader can detect this. At no time is a record in neither.
 //!
-//! A ring of one slot, blocks of one record. The publisher overwrites record 1 once it is archived;
-//! a reader that finds it lapped loads `archived` to see how far it may read the journal.
+//! A ring of one slot, with blocks of one record. The publisher overwrites record 1 once it is
+//! archived. A reader that finds it lapped loads `archived` to determine how far it may read the
+//! journal.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings};
 use loom::sync::atomic::{AtomicU64, Ordering};
