@@ -85,7 +85,7 @@ class Demo(Processes):
         while not condition():
             refused = (self.running[0].poll() or 0) > 0  # the publisher; negative after a kill
             if refused or time.monotonic() > deadline:
-                raise RuntimeError(f"waited in vain for {what}; the publisher said:\n"
+                raise RuntimeError(f"timed out waiting for {what}; the publisher printed:\n"
                                    + self.errors("publisher-1"))
             time.sleep(0.05)
 
@@ -164,12 +164,12 @@ class Strategies:
     def crash(self):
         self.crashing.kill()
         self.crashing.wait()
-        self.demo.say("a strategy that keeps the order book is killed")
+        self.demo.say("a strategy that maintains order books is killed")
 
     def restart(self):
         self.keep_book("strategy that crashed", "snapshot")
-        self.demo.say("the strategy is started again, and begins with the newest checkpoint; who "
-                      "writes those is killed all the time, too")
+        self.demo.say("the strategy is restarted from the newest checkpoint; the process that writes "
+                      "checkpoints is killed repeatedly as well")
 
     def judge(self):
         """Prints the results and returns messages about failures."""
@@ -179,21 +179,22 @@ class Strategies:
         if not (whole and restarted and kept):
             return ["a strategy or the checkpointer ended without a summary"]
         print(f"  checkpoints: the process that writes them was killed {self.checkpointer.kills} "
-              f"times; its state as of {kept['as_of']:,}: {kept['digest']}")
-        print(f"  order books: of the strategy that was never down, as of {whole['sequence']:,}: "
+              f"times; state as of {kept['as_of']:,}: {kept['digest']}")
+        print(f"  order books: the strategy that was never killed, as of {whole['sequence']:,}: "
               f"{whole['digest']}")
         # None if the venue's first event, such as its snapshot, had not ended by then.
         as_of = restarted.get("state_as_of")
-        print("               of the one that began anew "
-              + (f"as of {as_of:,}" if as_of else "from the start, there was no checkpoint yet,")
-              + f" and read {restarted['records']:,} records: {restarted['digest']}")
+        print("               the strategy restarted "
+              + (f"from a checkpoint as of {as_of:,}" if as_of
+                 else "from the start (there was no checkpoint yet)")
+              + f", which read {restarted['records']:,} records: {restarted['digest']}")
         wrong = self.checkpointer.complaint()
         if len({whole["digest"], restarted["digest"], kept["digest"]}) != 1:
-            wrong.append("the books are not equal")
+            wrong.append("the order books differ")
         return wrong
 
 
-def live_through_it(demo):
+def run_day(demo):
     """Runs the day. Returns the names of the subscribers, the recorder and the strategies."""
     print(f"\nA feed of about {demo.expected:,} records over {RUN_SECONDS} s, "
           f"on a ring of {demo.capacity:,} slots\n")
@@ -203,17 +204,17 @@ def live_through_it(demo):
     stopped = demo.tail("stopped 3 s", "--wait", "busy")
     recorder = CrashLoop(demo, "recorder", "record", "--from", "oldest", "--out", demo.recording)
     recorder.start()
-    demo.say("publisher started; one follows from the start, one is parked, one records and keeps "
-             "crashing")
+    demo.say("the publisher has started; one subscriber reads from the start, one is parked, and one "
+             "records and is killed repeatedly")
     strategies = Strategies(demo) if demo.schema() == "dbn.mbo" else None
     demo.until_share(0.15)
     stopped.send_signal(signal.SIGSTOP)
     demo.say("one subscriber is stopped (SIGSTOP); the publisher does not notice")
     away = demo.head()
     time.sleep(3)
-    demo.until("it to be lapped", lambda: demo.head() > away + demo.capacity)
+    demo.until("the subscriber to be lapped", lambda: demo.head() > away + demo.capacity)
     stopped.send_signal(signal.SIGCONT)
-    demo.say("it goes on (SIGCONT), lapped, and fills its gap from the journal")
+    demo.say("it continues (SIGCONT), has been lapped, and fills the gap from the journal")
     demo.until_share(0.4)
     if strategies:
         strategies.crash()
@@ -222,15 +223,15 @@ def live_through_it(demo):
     publisher.wait()
     demo.say("the publisher is killed (SIGKILL) in the middle of the feed")
     second = demo.publish("publisher-2")
-    demo.say("it is started again with --resume; everybody re-attaches by himself")
+    demo.say("the publisher is restarted with --resume; all subscribers reattach by themselves")
     demo.until_share(0.7)
     demo.tail("late")
-    demo.say("a late one joins and wants everything from the start")
+    demo.say("a late subscriber joins and reads from the start")
     if strategies:
         strategies.restart()
     if second.wait(HANG_SECONDS + RUN_SECONDS) != 0:
         raise RuntimeError("the second publisher failed:\n" + demo.errors("publisher-2"))
-    demo.say("the feed has ended, the publisher has closed its session")
+    demo.say("the feed has ended, and the publisher has closed its session")
     recorder.settle()
     if strategies:
         strategies.checkpointer.settle()
@@ -274,12 +275,12 @@ def judge(demo, rows, recorder, strategies):
     wrong = []
     for name, row in rows:
         if row["records"] != records or row["digest"] != rows[0][1]["digest"]:
-            wrong.append(f"{name} got {row['records']:,} records, digest {row['digest']}")
+            wrong.append(f"{name} received {row['records']:,} records, digest {row['digest']}")
         if row["lost"] or row["duplicates"] or row["out_of_order"]:
-            wrong.append(f"{name} lost {row['lost']}, twice {row['duplicates']}, "
-                         f"out of order {row['out_of_order']}")
+            wrong.append(f"{name}: {row['lost']} lost, {row['duplicates']} duplicates, "
+                         f"{row['out_of_order']} out of order")
     if dict(rows)["stopped 3 s"]["gaps"] == 0:
-        wrong.append("the stopped subscriber was never lapped: nothing was shown")
+        wrong.append("the stopped subscriber was never lapped, so the demo proves nothing about laps")
     wrong += recorder.complaint()
     print(f"  publisher: killed once, resumed at record {publisher['first']:,}; "
           f"{publisher['journal_stalls']} stalls, longest "
@@ -290,20 +291,20 @@ def judge(demo, rows, recorder, strategies):
     if strategies:
         wrong += strategies.judge()
     else:
-        print("  order books: none, this feed is not market by order")
+        print("  order books: none, because the feed is not market by order")
     for line in wrong:
-        print(f"  differs: {line}")
+        print(f"  FAILED: {line}")
     if not wrong:
-        print(f"\neveryone saw the same {records:,} records")
+        print(f"\nall subscribers received the same {records:,} records")
         if strategies:
-            print("and every order book is the same")
+            print("and all order books are equal")
     return not wrong
 
 
 def main():
     demo = Demo(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
     try:
-        names, recorder, strategies = live_through_it(demo)
+        names, recorder, strategies = run_day(demo)
         for process in demo.running:
             process.wait(HANG_SECONDS)
         rows = []

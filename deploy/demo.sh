@@ -15,7 +15,7 @@ case "${1:-}" in
   -*) echo "demo.sh: unknown option $1" >&2; usage >&2; exit 2 ;;
 esac
 if [ $# -gt 1 ]; then
-  echo "demo.sh: give one file, or none" >&2
+  echo "demo.sh: takes at most one file" >&2
   exit 2
 fi
 if [ $# -eq 1 ] && [ ! -r "$1" ]; then

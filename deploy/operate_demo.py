@@ -1,4 +1,4 @@
-"""Shows an operator two buses and six subscribers, one of which is too slow and one is stopped.
+"""Runs two buses and six subscribers for an operator. One subscriber is too slow, another is stopped.
 
 Called by operate_demo.sh: operate_demo.py LAPWING [--once] [FILE.dbn.zst [FILE.dbn.zst]].
 """
@@ -77,7 +77,7 @@ class Desk(Processes):
         deadline = time.monotonic() + HANG_SECONDS
         while not condition():
             if time.monotonic() > deadline or any(process.poll() for process in self.running):
-                raise RuntimeError(f"waited in vain for {what}:\n{self.errors(name)}")
+                raise RuntimeError(f"timed out waiting for {what}:\n{self.errors(name)}")
             time.sleep(0.05)
 
     def top(self, once):
@@ -94,7 +94,7 @@ def main():
         desk.subscribe()
         print(desk.serve(), flush=True)
         if not once:
-            input("Open it in a browser, then press Enter for `lapwing top` (2: subscribers, q: quit). ")
+            input("Open this address in a browser, then press Enter for `lapwing top` (2: subscribers, q: quit). ")
         time.sleep(2)  # until the slow one is behind
         return desk.top(once)
     except (EOFError, KeyboardInterrupt):

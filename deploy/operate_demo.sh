@@ -28,7 +28,7 @@ for argument in "$@"; do
   esac
 done
 if [ ${#feeds[@]} -gt 2 ]; then
-  echo "operate_demo.sh: give at most two files" >&2
+  echo "operate_demo.sh: takes at most two files" >&2
   exit 2
 fi
 
