@@ -49,7 +49,7 @@ void sleep_and_wake(ChannelConsumer& in, std::size_t bytes, Bed& bed) {
     bed.woken_ns = monotonic_ns();
     if (peek.error() == Errc::kClosed) return;
     ok_or_fail(peek, in);
-    if (peek->payload.size() != bytes) fail("a message of another size");
+    if (peek->payload.size() != bytes) fail("received a message with a different size");
     bed.slept = in.counters().sleeps != sleeps;
     ok_or_fail(in.release(), in);
     bed.risings.store(n, std::memory_order_release);
@@ -113,7 +113,7 @@ void idle_as_consumer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShar
   auto in = place.connect<ChannelConsumer>(channel_options(WaitStrategy::kPark));
   shares.consumer_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
     const Result<Message> peek = in.peek(Deadline::at_monotonic_ns(deadline_ns));
-    if (peek.error() != Errc::kTimedOut) fail("a message out of nowhere");
+    if (peek.error() != Errc::kTimedOut) fail("received a message that was not sent");
   });
 }
 
@@ -124,7 +124,7 @@ void idle_as_producer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShar
   }
   shares.producer_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
     const auto claim = out.claim(kMessageBytes, Deadline::at_monotonic_ns(deadline_ns));
-    if (claim.error() != Errc::kTimedOut) fail("room out of nowhere");
+    if (claim.error() != Errc::kTimedOut) fail("found space in a full channel");
   });
 }
 
@@ -156,7 +156,7 @@ Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle
 RowResult run_channel_wake(const Setting& setting) {
   RowSpec spec;
   spec.name = "channel-wake";
-  spec.what = "a message of 50 MB from commit to borrowed by a parked consumer, median";
+  spec.what = "median time from commit of a 50 MB message until a parked consumer has borrowed it";
   spec.floor = "wake";
   spec.unit = "ns";
   spec.budget = 1.2;
@@ -180,7 +180,7 @@ RowResult run_channel_wake(const Setting& setting) {
 RowResult run_channel_idle(const Setting& setting) {
   RowSpec spec;
   spec.name = "channel-idle";
-  spec.what = "processor share of a parked consumer and of a parked producer, the larger one";
+  spec.what = "processor share of a parked consumer or a parked producer, whichever is larger";
   spec.floor = "0.1 % of a core";
   spec.unit = "%";
   spec.budget = 1.0;

@@ -146,12 +146,13 @@ RowResult run(const Setting& setting, const char* name, const char* what, const 
 }  // namespace
 
 RowResult run_channel_messages(const Setting& setting) {
-  return run(setting, "channel-messages", "32-byte messages, claimed, committed and taken singly",
+  return run(setting, "channel-messages",
+             "32-byte messages, claimed, committed and received one by one",
              {send_singly, receive_singly});
 }
 
 RowResult run_channel_messages_batch(const Setting& setting) {
-  return run(setting, "channel-messages-batch", "the same, committed and taken in batches",
+  return run(setting, "channel-messages-batch", "the same, committed and received in batches",
              {send_batches, receive_batches});
 }
 

@@ -24,7 +24,8 @@ struct Ball {
 static_assert(sizeof(Ball) == kMessageBytes);
 
 void check(const Ball& ball, std::uint64_t n) {
-  if (ball.words[0] != n || ball.words[kMessageWords - 1] != n) fail("a round trip broke");
+  if (ball.words[0] != n || ball.words[kMessageWords - 1] != n)
+    fail("a reply does not match its request");
 }
 
 // Only the frame protocol: without socket, waiting and detection of a closed connection.
@@ -54,7 +55,7 @@ class BareFrames {
 };
 
 void put(FrameWriter& out, const Ball& ball) {
-  if (out.claim(kMessageBytes) != FrameWriter::Room::kYes) fail("a round trip found no room");
+  if (out.claim(kMessageBytes) != FrameWriter::Room::kYes) fail("found no space for a message");
   std::memcpy(out.payload().data(), &ball, kMessageBytes);
   out.commit(kMessageBytes, kMessageType);
 }
@@ -156,7 +157,7 @@ double call_round_trip_ns(const Setting& setting, Placement placement, std::size
       ok_or_fail(duplex.reply(in->call, in->payload, in->type), duplex);
     }
     // The client closes after reading the reply. Until then this side stays open.
-    if (duplex.next().error() != Errc::kClosed) fail("a call too many");
+    if (duplex.next().error() != Errc::kClosed) fail("received an unexpected call");
   });
   pin_to_core(placement.first);
   auto duplex = place.accept<Duplex>(options);
@@ -216,7 +217,7 @@ RowResult run_channel_round_trip(const Setting& setting) {
 
 RowResult run_channel_round_trip_frames(const Setting& setting) {
   RowSpec spec = spec_of(setting, "channel-round-trip-frames",
-                         "the same over two bare rings of frames: the frame protocol alone");
+                         "the same over two bare rings of frames: only the frame protocol");
   spec.budget = 1.05;
   return run(setting, spec, frames_round_trip_ns, "line", line_round_trip_ns);
 }

@@ -126,8 +126,9 @@ double gigabytes(const Arrived& arrived) {
 RowResult run(const Setting& setting, const char* name, std::size_t message_bytes) {
   RowSpec spec;
   spec.name = name;
-  spec.what = absl::StrCat("messages of ", message_bytes,
-                           " bytes, each byte written and read; a send and a receive each beside");
+  spec.what =
+      absl::StrCat("messages of ", message_bytes,
+                   " bytes, each byte written and read; sockets: one send and one receive each");
   spec.floor = "stream socket";
   spec.unit = "GB/s";
   spec.bound = Bound::kAtLeast;

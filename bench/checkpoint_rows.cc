@@ -106,7 +106,8 @@ LoadTimes time_load(const Load& load) {
 RowResult run_checkpoint_load(const Setting& setting) {
   RowSpec spec;
   spec.name = "checkpoint-load";
-  spec.what = "loading a checkpoint of 100 million pairs in the page cache, every block verified";
+  spec.what =
+      "load a checkpoint of 100 million pairs from the page cache, with every block verified";
   spec.floor = "cat";
   spec.unit = "GB/s";
   spec.bound = Bound::kAtLeast;
@@ -131,11 +132,10 @@ RowResult run_checkpoint_load(const Setting& setting) {
         CopyingDisk copying;
         const LoadTimes copied =
             time_load([&] { return LoadedCheckpoint::load(copying, file.path()); });
-        measurement.details = {
-            {"given back in", static_cast<double>(mapped.release_ns) / 1e6, "ms"},
-            {"read into memory of its own", gigabytes_per_second(file.bytes(), copied.load_ns),
-             "GB/s"},
-            {"written at", file.bytes() / 1e9 / file.write_seconds(), "GB/s"}};
+        measurement.details = {{"unmapped in", static_cast<double>(mapped.release_ns) / 1e6, "ms"},
+                               {"read into private memory",
+                                gigabytes_per_second(file.bytes(), copied.load_ns), "GB/s"},
+                               {"written at", file.bytes() / 1e9 / file.write_seconds(), "GB/s"}};
         return measurement;
       });
 }

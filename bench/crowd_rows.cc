@@ -94,9 +94,9 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
   }
   result.chance = sign_flip_probability(differences);
   if (!replaced_alike(subscribers_replaced, strangers_replaced)) {
-    result.skipped = absl::StrCat("not treated alike: ", subscribers_replaced,
-                                  " subscribers were replaced, and ", strangers_replaced,
-                                  " strangers; run it on a machine with less other work");
+    result.skipped = absl::StrCat(
+        "the load was not equal: ", subscribers_replaced, " subscribers and ", strangers_replaced,
+        " unrelated processes were replaced; run it on a less busy machine");
   }
   return result;
 }
@@ -115,14 +115,15 @@ RowResult run_stopped_crowd(const Setting& setting) {
 
 RowResult run_killed_crowd(const Setting& setting) {
   return run_crowd(setting, "subscribers-killed",
-                   "publish path with 64 subscribers being killed and replaced",
+                   "publish path with 64 subscribers that are killed and replaced",
                    Treatment::kKilled);
 }
 
 RowResult run_swapped_crowd(const Setting& setting) {
-  return run_crowd(setting, "subscribers-swapped",
-                   "publish path with 64 subscribers, one leaving and another joining all the time",
-                   Treatment::kSwapped);
+  return run_crowd(
+      setting, "subscribers-swapped",
+      "publish path with 64 subscribers, of which one leaves and another joins continuously",
+      Treatment::kSwapped);
 }
 
 }  // namespace lapwing::bench

@@ -30,20 +30,22 @@ struct Arguments {
 };
 
 int parse(int argc, char** argv, Arguments& arguments) {
-  CLI::App app("Measures Lapwing as ratios to what this machine charges at the same moment.");
+  CLI::App app(
+      "Measures Lapwing relative to floors of this machine that are measured at the same time.");
   app.add_option("rows", arguments.rows, "rows to measure; default: all of them");
-  app.add_option("--shm", arguments.shm, "a tmpfs for the rings")->capture_default_str();
-  app.add_option("--disk", arguments.disk, "a directory on the disk that is measured")
+  app.add_option("--shm", arguments.shm, "directory of the rings, on a tmpfs")
       ->capture_default_str();
+  app.add_option("--disk", arguments.disk, "directory on the measured disk")->capture_default_str();
   app.add_flag("--json", arguments.json, "print JSON with every trial instead of the table");
   app.add_flag("--json-lines", arguments.json_lines,
-               "print each row when it is done as one line of such JSON");
-  app.add_option("--trials", arguments.trials_max, "trials of a row at most")
+               "print each row as one line of JSON when it is done");
+  app.add_option("--trials", arguments.trials_max, "maximum number of trials per row")
       ->check(CLI::PositiveNumber);
   app.add_flag("--probe", arguments.probe,
-               "measure no row but the floors and the clock, once: one line of JSON");
-  app.add_flag("--quick", arguments.quick, "run each row for a moment; the figures mean nothing");
-  app.add_flag("--list", arguments.list, "print the rows' names");
+               "measure only the floors and the clock, once, and print one line of JSON");
+  app.add_flag("--quick", arguments.quick,
+               "run each row only briefly; the figures are meaningless");
+  app.add_flag("--list", arguments.list, "print the names of the rows");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -98,7 +100,7 @@ int run(int argc, char** argv) {
   for (const std::string& name : arguments.rows) {
     rows.push_back(find_row(name));
     if (rows.back() != nullptr) continue;
-    std::fprintf(stderr, "lapwing_bench: no row is called %s; --list shows them\n", name.c_str());
+    std::fprintf(stderr, "lapwing_bench: unknown row %s. --list prints all rows.\n", name.c_str());
     return 2;
   }
   return run_rows(arguments, rows);

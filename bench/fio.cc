@@ -56,7 +56,7 @@ double fio_write_per_second(const std::string& fio, const std::string& directory
   if (status != 0) fail(absl::StrCat(fio, " ended with status ", status));
   std::ifstream in(report);
   const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) fail(absl::StrCat(fio, " did not report in JSON"));
+  if (json.is_discarded()) fail(absl::StrCat(fio, " did not print JSON"));
   unlink(file.c_str());
   return json.at("jobs").at(0).at("write").at("bw_bytes").get<double>();
 }

@@ -148,7 +148,7 @@ double pass_ns(const std::vector<dbn::MboMsg>& records, int passes, Apply&& appl
     for (const dbn::MboMsg& record : records) seen += apply(record);
   }
   const std::uint64_t took = ticks() - start;
-  if (seen == 0) fail("nothing was seen in a real book");
+  if (seen == 0) fail("the book of the real file stayed empty");
   return static_cast<double>(took) * ns_per_tick() /
          (static_cast<double>(passes) * static_cast<double>(records.size() + 1));
 }
@@ -173,7 +173,7 @@ double book_ns(const std::vector<dbn::MboMsg>& records, int passes) {
   const OrderBook* book = nullptr;
   return pass_ns(records, passes, [&](const dbn::MboMsg& record) {
     if (!books.apply(++n, std::as_bytes(std::span(&record, 1))))
-      fail("a record of the feed is no order");
+      fail("a record of the feed is not an order");
     if (book == nullptr) book = books.find_book(record.hd.publisher_id, record.hd.instrument_id);
     return touch_of(*book);
   });
@@ -272,21 +272,21 @@ RowResult measure_feed_fold(const Setting& setting, const RowSpec& spec, FeedFol
 }  // namespace
 
 RowResult run_book_update(const Setting& setting) {
-  const RowSpec spec =
-      fold_spec(setting, "book-update",
-                "a record of the real ES file in an order book, then its best bid and ask");
+  const RowSpec spec = fold_spec(
+      setting, "book-update",
+      "apply a record of the real ES file to an order book and read its best bid and ask");
   return measure_feed_fold(setting, spec, plain_ns, book_ns);
 }
 
 RowResult run_fold_orders(const Setting& setting) {
   const RowSpec spec = fold_spec(setting, "fold-orders",
-                                 "a record of the real ES file folded into the orders in memory");
+                                 "fold a record of the real ES file into the orders in memory");
   return measure_feed_fold(setting, spec, plain_orders_ns, fold_orders_ns);
 }
 
 RowResult run_fold_latest(const Setting& setting) {
   const RowSpec spec = fold_spec(setting, "fold-latest",
-                                 "a pair folded into the latest of a million keys in memory");
+                                 "fold a pair into the latest values of a million keys in memory");
   const std::uint64_t keys = setting.quick ? kPairKeysQuick : kPairKeys;
   return measure_fold(
       spec, [&] { return plain_latest_ns(keys); }, [&] { return fold_latest_ns(keys); });

@@ -87,7 +87,7 @@ class Market {
 Item take_next(Subscriber& subscriber, OrderBooks& books) {
   const auto item = subscriber.next();
   if (!item.ok()) fail(subscriber.status().ToString());
-  if (!books.take(*item)) fail("a record is no order");
+  if (!books.take(*item)) fail("a record is not an order");
   return *item;
 }
 
@@ -120,7 +120,7 @@ Measurement recover(const Setting& setting, Placement placement) {
   // kLive comes close to the head. Reading the remaining records is not part of the figure.
   while (books.sequence() < market.head()) take_next(subscriber, books);
   if (subscriber.counters().in_state == 0) measurement.fault = "no state was loaded";
-  if (books.digest() != market.digest()) measurement.fault = "the books are not those of the bus";
+  if (books.digest() != market.digest()) measurement.fault = "the books differ from the bus";
   return measurement;
 }
 
@@ -131,7 +131,7 @@ double fill_book_ms(Placement placement) {
   const std::uint64_t start = ticks();
   for (std::uint64_t id = 1; id <= kOrders; ++id) {
     const dbn::MboMsg record = order(id, dbn::Action::kAdd, id);
-    if (!books.apply(id, std::as_bytes(std::span(&record, 1)))) fail("a record is no order");
+    if (!books.apply(id, std::as_bytes(std::span(&record, 1)))) fail("a record is not an order");
   }
   return ms_between(start, ticks());
 }
@@ -142,8 +142,8 @@ RowResult run_gap_snapshot(const Setting& setting) {
   RowSpec spec;
   spec.name = "gap-snapshot";
   spec.what =
-      "a lapped subscriber with a book of 10,000 orders, from its next call to kLive, by "
-      "OnGap::kSnapshot; journal and checkpoint in the page cache";
+      "recovery of a lapped subscriber with a book of 10,000 orders by OnGap::kSnapshot, from its "
+      "next call to kLive; journal and checkpoint in the page cache";
   spec.floor = "a book filled";
   spec.unit = "ms";
   spec.absolute_budget = {40, "ms", ""};

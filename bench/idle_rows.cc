@@ -155,7 +155,7 @@ Measurement wake_under_load(const Setting& setting, Placement placement, std::si
 RowResult run_idle(const Setting& setting) {
   RowSpec spec;
   spec.name = "idle";
-  spec.what = "processor share of a parked subscriber and of an idle publisher, the larger one";
+  spec.what = "processor share of a parked subscriber or an idle publisher, whichever is larger";
   spec.floor = "0.1 % of a core";
   spec.unit = "%";
   spec.budget = 1.0;
@@ -169,7 +169,7 @@ RowResult run_idle(const Setting& setting) {
 RowResult run_wake(const Setting& setting) {
   RowSpec spec;
   spec.name = "wake";
-  spec.what = "median age of the first record after a park, a million published a second";
+  spec.what = "median age of the first record after a park, at a million records a second";
   spec.over = "(100 us + 2 wake)";
   spec.floor = "wake";
   spec.unit = "ns";

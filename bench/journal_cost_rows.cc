@@ -114,7 +114,7 @@ RowResult run(const Setting& setting, const char* name, const char* journal_is,
   RowSpec spec;
   spec.name = name;
   spec.what = absl::StrCat(
-      "99.9th percentile of a publish, from when it is due, at a million a second, journal ",
+      "99.9th percentile of a publish, from its due time, at a million a second, journal ",
       journal_is);
   spec.floor = "paced copy";
   spec.unit = "ns";

@@ -70,7 +70,7 @@ class Archive {
     const std::uint64_t start = ticks();
     for (Sequence n = 1; n <= records;) {
       const JournalRun run = value_or_fail(reader->read(n, bounds, out_));
-      if (run.count == 0) fail("the journal of the benchmark has a hole");
+      if (run.count == 0) fail("the journal of the benchmark has missing records");
       n += run.count;
     }
     return static_cast<double>(ticks() - start) * ns_per_tick() / static_cast<double>(records);
@@ -87,14 +87,14 @@ class Archive {
 RowResult run_sustained(const Setting& setting) {
   RowSpec spec;
   spec.name = "sustained";
-  spec.what = "publish flat out until durable, journal on disk synced every 10 ms";
+  spec.what = "publish at full speed until durable, journal on disk synced every 10 ms";
   spec.floor = "fio";
   spec.unit = "MB/s";
   spec.bound = Bound::kAtLeast;
   spec.budget = 0.8;
   spec.trials = setting.trials(6);
   const std::optional<std::string> fio = find_fio();
-  if (!fio) return skip_row(spec, "the program fio is not installed, and it is the floor");
+  if (!fio) return skip_row(spec, "fio, which measures the floor, is not installed");
   const std::uint64_t bytes = setting.quick ? kSustainedBytesQuick : kSustainedBytes;
   return measure_row(
       spec,
@@ -105,7 +105,7 @@ RowResult run_sustained(const Setting& setting) {
 RowResult run_catch_up(const Setting& setting) {
   RowSpec spec;
   spec.name = "catch-up";
-  spec.what = "reading a journal of 256 MiB in the page cache, sums verified";
+  spec.what = "read a journal of 256 MiB from the page cache, with checksums verified";
   spec.floor = "copy";
   spec.unit = "million records a second";
   spec.bound = Bound::kAtLeast;

@@ -39,7 +39,7 @@ class Looks {
       if (seen == writing_stamp(n)) ++in_writing_;
       spin_pause();
     }
-    fail("a round trip broke");
+    fail("a reply does not match its request");
   }
 
   void add_to(std::vector<Detail>& details) const {

@@ -85,7 +85,7 @@ std::string fault_of(const Received& received, std::size_t published) {
   const std::uint64_t seen = received.counters.records + received.counters.lost;
   if (received.torn != 0) return absl::StrCat(received.torn, " torn records");
   if (received.out_of_order != 0) return absl::StrCat(received.out_of_order, " out of order");
-  if (seen != published) return absl::StrCat(seen, " records and gaps of ", published);
+  if (seen != published) return absl::StrCat(seen, " of ", published, " records accounted for");
   return {};
 }
 
@@ -140,7 +140,7 @@ RowResult run(const Setting& setting, const char* name, const char* what,
 
 RowResult run_one_reader(const Setting& setting) {
   return run(setting, "one-reader",
-             "records delivered to one live reader, batched reads, publisher flat out", {},
+             "records delivered to one live reader in batches, publisher at full speed", {},
              [&](Placement placement, std::size_t records) {
                return one_reader(setting, placement, records, nullptr);
              });
@@ -148,7 +148,7 @@ RowResult run_one_reader(const Setting& setting) {
 
 RowResult run_one_reader_lossless(const Setting& setting) {
   return run(setting, "one-reader-lossless",
-             "the same, where the publisher waits so that no record is lapped", 0.85,
+             "the same, but the publisher waits so that no record is lapped", 0.85,
              [&](Placement placement, std::size_t records) {
                const Headway headway(capacity_for(setting));
                return one_reader(setting, placement, records, &headway);

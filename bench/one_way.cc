@@ -84,7 +84,7 @@ class Bus {
       for (;;) {
         const Result<Sequence> sequence = subscriber_.read_one(words, deadline_);
         if (sequence.ok()) return *sequence;
-        if (sequence == Errc::kTimedOut) fail("silence in the middle of a load");
+        if (sequence == Errc::kTimedOut) fail("records stopped arriving in the middle of a load");
         if (sequence != Errc::kEventDue) fail(subscriber_.status().ToString());
         if (subscriber_.next(deadline_)->is(EventKind::kClosed)) return kNoSequence;
       }
@@ -186,8 +186,8 @@ std::string fault_of(const Arrived& arrived, std::size_t published) {
   if (arrived.torn != 0) return absl::StrCat(arrived.torn, " torn records");
   if (arrived.out_of_order != 0) return absl::StrCat(arrived.out_of_order, " out of order");
   if (arrived.early != 0) return absl::StrCat(arrived.early, " arrived before they were due");
-  if (seen != published) return absl::StrCat(seen, " records and gaps of ", published);
-  if (arrived.timed == 0) return "every record that was to be timed was lost";
+  if (seen != published) return absl::StrCat(seen, " of ", published, " records accounted for");
+  if (arrived.timed == 0) return "all timed records were lost";
   return {};
 }
 

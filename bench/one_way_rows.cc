@@ -52,7 +52,8 @@ Measurement one_way(const Setting& setting, Placement placement, const Schedule&
 RowSpec spec_of(const Setting& setting, const std::string& name, const std::string& load) {
   RowSpec spec;
   spec.name = name;
-  spec.what = absl::StrCat("one way, from when a record is due until it is read in full, ", load);
+  spec.what =
+      absl::StrCat("one way, from the due time of a record until all of it is read, ", load);
   spec.floor = "walk";
   spec.over = "(walk / 2)";
   spec.allowance = [](double walk) { return walk / 2; };

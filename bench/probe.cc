@@ -13,7 +13,7 @@ constexpr std::size_t kRoundTrips = 64'000;
 constexpr int kLooks = 100'000;
 
 #if defined(__x86_64__)
-constexpr char kClock[] = "rdtsc, held against CLOCK_MONOTONIC";
+constexpr char kClock[] = "rdtsc, calibrated with CLOCK_MONOTONIC";
 #else
 constexpr char kClock[] = "CLOCK_MONOTONIC";
 #endif

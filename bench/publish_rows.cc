@@ -163,17 +163,17 @@ RowResult run_with_journal(const Setting& setting, RowSpec spec, double PacedPub
 }  // namespace
 
 RowResult run_publish(const Setting& setting) {
-  return run_flat_out(setting, "publish", "publish, nobody reading, one by one", 0.95, false);
+  return run_flat_out(setting, "publish", "publish one by one, without readers", 0.95, false);
 }
 
 RowResult run_publish_batch(const Setting& setting) {
-  return run_flat_out(setting, "publish-batch", "publish_batch of 32, nobody reading", 0.72, true);
+  return run_flat_out(setting, "publish-batch", "publish_batch of 32, without readers", 0.72, true);
 }
 
 RowResult run_publish_stamped(const Setting& setting) {
   RowSpec spec;
   spec.name = "publish-stamped";
-  spec.what = "publish of a struct with the time of publishing, nobody reading";
+  spec.what = "publish a struct with the time of publishing, without readers";
   spec.floor = "without";
   spec.unit = "ns";
   spec.absolute_budget = {3, "ns", "for the stamp"};
@@ -194,7 +194,7 @@ RowResult run_publish_stamped(const Setting& setting) {
 RowResult run_publish_journal_median(const Setting& setting) {
   RowSpec spec;
   spec.name = "publish-journal-median";
-  spec.what = "median publish at 5 million a second with a journal synced every 10 ms";
+  spec.what = "median time of a publish at 5 million a second, journal synced every 10 ms";
   spec.budget = 1.05;
   return run_with_journal(setting, spec, &PacedPublish::median_ns);
 }
@@ -202,7 +202,7 @@ RowResult run_publish_journal_median(const Setting& setting) {
 RowResult run_publish_journal_tail(const Setting& setting) {
   RowSpec spec;
   spec.name = "publish-journal-tail";
-  spec.what = "99.9th percentile of publish at 5 million a second with such a journal";
+  spec.what = "99.9th percentile of a publish at 5 million a second, journal synced every 10 ms";
   spec.over = "(without + 0.5 us)";
   spec.budget = 1.0;
   spec.allowance = [](double without_ns) { return without_ns + kTailAllowanceNs; };

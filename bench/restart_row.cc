@@ -99,7 +99,7 @@ Measurement restart(Setting setting, Placement placement) {
   Measurement measurement;
   measurement.figure = ms_between(started, received);
   measurement.details = {{"open of the publisher", ms_between(started, board->opened_ticks), "ms"},
-                         {"from the kill", ms_between(killed, received), "ms"}};
+                         {"since the kill", ms_between(killed, received), "ms"}};
   const SubscriberCounters counters = subscriber.counters();
   if (counters.lost != 0) measurement.fault = absl::StrCat(counters.lost, " records lost");
   return measurement;
@@ -120,8 +120,8 @@ RowResult run_restart(const Setting& setting) {
   RowSpec spec;
   spec.name = "restart";
   spec.what =
-      "a killed publisher's successor, from its start to the first record an attached "
-      "subscriber gets; journal on disk";
+      "restart after a kill, from the start of the new publisher until an attached subscriber "
+      "receives the first record; journal on disk";
   spec.floor = "memory of a ring";
   spec.unit = "ms";
   spec.absolute_budget = {60, "ms", ""};

@@ -23,10 +23,10 @@ namespace lapwing::bench {
 
 using RoundTripRecord = TypedRecord<kRecordBytes>;
 
-// Only two rings: the hot path alone.
+// Two bare rings: only the hot path.
 [[gnu::always_inline]] inline void await_record(detail::ReadPath& in, RoundTripRecord& record) {
   constexpr std::uint32_t kLooks = 1u << 30;  // the other side has ended
-  if (!in.take(record, kLooks)) fail("a round trip broke");
+  if (!in.take(record, kLooks)) fail("a reply does not match its request");
 }
 
 template <bool kCounted>

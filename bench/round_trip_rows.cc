@@ -56,21 +56,21 @@ RowResult run_round_trip(const Setting& setting) {
 
 RowResult run_round_trip_jitter(const Setting& setting) {
   RowSpec spec = spec_of("round-trip-jitter",
-                         "the same, a random wait of up to 128 ns before each record", 1.13);
+                         "the same, with a random wait of up to 128 ns before each record", 1.13);
   spec.budget_far = kFarBudget;
   return run(setting, spec, Rhythm::kBroken, bus_round_trip_ns<false>, counted_bus_round_trip_ns);
 }
 
 RowResult run_round_trip_ring(const Setting& setting) {
   return run(setting,
-             spec_of("round-trip-ring", "round trip over two bare rings: the hot path alone", 1.05),
+             spec_of("round-trip-ring", "round trip over two bare rings: only the hot path", 1.05),
              Rhythm::kOwn, ring_round_trip_ns<false>, counted_ring_round_trip_ns);
 }
 
 RowResult run_round_trip_ring_jitter(const Setting& setting) {
   return run(setting,
              spec_of("round-trip-ring-jitter",
-                     "the same, a random wait of up to 128 ns before each record", 1.10),
+                     "the same, with a random wait of up to 128 ns before each record", 1.10),
              Rhythm::kBroken, ring_round_trip_ns<false>, counted_ring_round_trip_ns);
 }
 

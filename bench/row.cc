@@ -29,7 +29,7 @@ double value_of(const AbsoluteBudget& budget, const Trial& trial) {
   for (const Detail& detail : trial.measurement.details) {
     if (detail.name == budget.detail) return detail.value;
   }
-  fail(absl::StrCat("a budget is on a detail that is not measured: ", budget.detail));
+  fail(absl::StrCat("a budget refers to a detail that is not measured: ", budget.detail));
 }
 
 struct Judged {
@@ -148,11 +148,11 @@ RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)
   }
   const std::size_t done = result.trials.size();
   if (done == 0) {
-    result.skipped = absl::StrCat("the floor moved by more than a quarter in every one of ",
+    result.skipped = absl::StrCat("the floor changed by more than a quarter in each of ",
                                   kRejectionsMax, " trials");
   } else if (static_cast<int>(done) < spec.trials) {
-    result.note =
-        absl::StrCat("only ", done, " of ", spec.trials, " trials: the floor kept moving");
+    result.note = absl::StrCat("only ", done, " of ", spec.trials,
+                               " trials, because the floor kept changing");
   }
   return result;
 }

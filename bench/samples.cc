@@ -5,7 +5,7 @@
 namespace lapwing::bench {
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) fail("the median of no values");
+  if (values.empty()) fail("cannot compute a median without values");
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   if (values.size() % 2 == 1) return values[middle];
@@ -13,7 +13,7 @@ double median_of(std::vector<double> values) {
 }
 
 double Samples::percentile_ns(double fraction) {
-  if (count_ == 0) fail("a percentile of no samples");
+  if (count_ == 0) fail("cannot compute a percentile without samples");
   const double rank = std::ceil(fraction * static_cast<double>(count_));
   const std::size_t index = std::min(count_, static_cast<std::size_t>(std::max(rank, 1.0))) - 1;
   const auto end = ticks_.begin() + static_cast<std::ptrdiff_t>(count_);
@@ -28,7 +28,7 @@ double Samples::max_ns() const {
 }
 
 Curve Samples::curve_ns() {
-  if (count_ == 0) fail("a curve of no samples");
+  if (count_ == 0) fail("cannot compute a curve without samples");
   std::sort(ticks_.begin(), ticks_.begin() + static_cast<std::ptrdiff_t>(count_));
   Curve curve;
   for (std::size_t i = 0; i < curve.size(); ++i) {

@@ -7,7 +7,8 @@
 namespace lapwing::bench {
 
 double sign_flip_probability(std::span<const double> differences) {
-  if (differences.empty() || differences.size() > kPairsMax) fail("a sign-flip test of 1 to 20");
+  if (differences.empty() || differences.size() > kPairsMax)
+    fail("a sign-flip test needs 1 to 20 pairs");
   double seen = 0;
   for (const double difference : differences) seen += difference;
   const std::uint32_t ways = std::uint32_t{1} << differences.size();

@@ -46,7 +46,7 @@ void SocketPair::receive(std::byte* message, std::size_t bytes) const {
     const ssize_t got = recv(receiving_, message, bytes, MSG_WAITALL);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(absl::StrCat("receiving from a socket: ", std::strerror(errno)));
-    if (got == 0) fail("the other side of a socket has gone");
+    if (got == 0) fail("the other side closed its socket");
     message += got;
     bytes -= static_cast<std::size_t>(got);
   }

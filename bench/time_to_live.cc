@@ -53,7 +53,7 @@ int from_start(const SubscriberOptions& options) {
   if (!subscriber.ok()) return fail(subscriber.status());
   for (;;) {
     const Result<Batch> batch = subscriber->read(rows, kPatience);
-    if (batch == Errc::kTimedOut) return fail(make_error(batch.error(), "no orders came"));
+    if (batch == Errc::kTimedOut) return fail(make_error(batch.error(), "received no orders"));
     if (!batch.ok()) return fail(subscriber->status());
     if (batch->is(EventKind::kCaughtUp)) break;
     for (std::size_t i = 0; i < batch->count; ++i) {

@@ -75,8 +75,9 @@ Measurement publish_beside(const Setting& setting, Placement placement, CrowdSpe
 RowResult run_timed_crowd(const Setting& setting, WaitStrategy wait, std::size_t size) {
   RowSpec spec;
   spec.name = absl::StrCat("crowd-", name_of(wait), "-", size);
-  spec.what = absl::StrCat("median publish, in bursts of 16, 100 thousand a second, with ", size,
-                           " subscribers waiting by ", name_of(wait));
+  spec.what =
+      absl::StrCat("median time of a publish in bursts of 16, at 100 thousand a second, with ",
+                   size, " subscribers waiting by ", name_of(wait));
   spec.floor = "strangers";
   spec.over = absl::StrCat("with ", size, " strangers");
   spec.unit = "ns";

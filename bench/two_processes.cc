@@ -76,7 +76,7 @@ void Patience::pause() {
   if (++pauses_ % kPausesBetweenClocks != 0) return;
   const std::uint64_t now = monotonic_ns();
   if (deadline_ns_ == 0) deadline_ns_ = now + kSilenceNsMax;
-  if (now > deadline_ns_) fail("the other process has been silent for minutes");
+  if (now > deadline_ns_) fail("the other process has not responded for minutes");
   // Milliseconds have passed, so this spin is not part of a measurement. The other side may need
   // the core.
   sched_yield();

@@ -108,7 +108,7 @@ void sleep_and_wake(const Buses& buses, bool in_set, std::size_t wakes, Bed& bed
     if (sleeps_so_far() > sleeps) ages_ns.push_back(static_cast<double>(woken_ns - published_ns));
     bed.risings.store(n, std::memory_order_release);
   }
-  if (ages_ns.empty()) fail("no wait slept");
+  if (ages_ns.empty()) fail("no wait was long enough to sleep");
   bed.median_ns = median_of(ages_ns);
 }
 
@@ -179,7 +179,8 @@ double quiet_call_ns(const Setting& setting, Placement placement, std::size_t co
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::uint64_t start = ticks();
     for (std::size_t k = 0; k < kBlockCalls; ++k) {
-      if (call(set, subscribers.front()) != Errc::kWouldBlock) fail("a record out of nowhere");
+      if (call(set, subscribers.front()) != Errc::kWouldBlock)
+        fail("received a record that was not published");
     }
     samples.add(ticks() - start);
   }
@@ -192,18 +193,18 @@ double quiet_call_ns(const Setting& setting, Placement placement, std::size_t co
 
 RowResult run_wait_set_wake_2(const Setting& setting) {
   return run_wake_of(setting, "wait-set-wake-2",
-                     "age of a record when a set of 2 parked buses has woken up, median", 2);
+                     "median age of a record when it wakes up a set of 2 parked buses", 2);
 }
 
 RowResult run_wait_set_wake_16(const Setting& setting) {
   return run_wake_of(setting, "wait-set-wake-16",
-                     "age of a record when a set of 16 parked buses has woken up, median", 16);
+                     "median age of a record when it wakes up a set of 16 parked buses", 16);
 }
 
 RowResult run_wait_set_look(const Setting& setting) {
   RowSpec spec;
   spec.name = "wait-set-look";
-  spec.what = "wait(Deadline::now()) of a busy set of 16 quiet buses, per bus";
+  spec.what = "wait(Deadline::now()) on a busy set of 16 quiet buses, per bus";
   spec.floor = "read_one";
   spec.unit = "ns";
   spec.budget = 1.0;
