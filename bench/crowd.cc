@@ -172,7 +172,7 @@ void Crowd::lead(const CrowdSpec& spec, Board& board) {
       board.leaving = victim;
       elsewhere.wake_all();
       members[victim]->join();
-      board.leaving = kNobody;
+      board.leaving = kNoMember;
     }
     members[victim] = make_member(victim);
     ++board.replaced;

@@ -81,11 +81,11 @@ class Crowd {
   struct Board {
     std::atomic<std::size_t> present{0};
     std::atomic<int> treated{0};
-    std::atomic<std::size_t> leaving{kNobody};  // the member that should leave
+    std::atomic<std::size_t> leaving{kNoMember};  // the member that should leave
     std::atomic<std::uint64_t> replaced{0};
     std::array<Seat, kCrowdSize> seats;
   };
-  static constexpr std::size_t kNobody = ~std::size_t{0};
+  static constexpr std::size_t kNoMember = ~std::size_t{0};
   static void lead(const CrowdSpec& spec, Board& board);
   static void subscribe(const CrowdSpec& spec, Board& board, std::size_t member);
 

@@ -5,7 +5,7 @@
 namespace lapwing::bench {
 namespace {
 
-TEST_CASE("Crowds are alike if as many of one were replaced as of the other") {
+TEST_CASE("Crowds are alike if equally many members of both were replaced") {
   CHECK(replaced_alike(0, 0));
   CHECK(replaced_alike(500, 500));
   CHECK(replaced_alike(500, 600));

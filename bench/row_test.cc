@@ -51,7 +51,7 @@ TEST_CASE("A trial whose floors differ by more than a quarter is repeated and co
   CHECK(row.met());
 }
 
-TEST_CASE("The floor after a rejected trial is the one before its repetition, and of no other") {
+TEST_CASE("The floor after a rejected trial is reused before its repetition, and only there") {
   int floors = 0;
   const auto count = [&floors, give = in_turn({100, 126, 124, 90, 110})](Placement where) mutable {
     ++floors;
@@ -66,7 +66,7 @@ TEST_CASE("The floor after a rejected trial is the one before its repetition, an
   CHECK(floors == 5);
 }
 
-TEST_CASE("A floor that never stands still leaves the row unmeasured and says so") {
+TEST_CASE("A row whose floor keeps changing is skipped with a reason") {
   bool high = false;
   const auto restless = [&high](Placement) { return (high = !high) ? 100.0 : 200.0; };
   const RowResult row = measure_row(spec_of(Bound::kAtMost, 1.15, 4), restless, figures({100}));
@@ -87,7 +87,7 @@ TEST_CASE("Trials alternate between the placements and the worse median decides"
   CHECK_FALSE(high.met());
 }
 
-TEST_CASE("Cores that were far apart for a while are judged by themselves") {
+TEST_CASE("Trials on cores far apart are judged separately") {
   RowResult row;
   row.spec = spec_of(Bound::kAtMost, 1.15, 9);
   row.spec.floor_shows_distance = true;
@@ -101,7 +101,7 @@ TEST_CASE("Cores that were far apart for a while are judged by themselves") {
   CHECK(row.met());
 }
 
-TEST_CASE("Cores that are far apart have a budget of their own where the row says so") {
+TEST_CASE("Cores far apart have their own budget if the row defines one") {
   RowResult row;
   row.spec = spec_of(Bound::kAtMost, 1.13, 6);
   row.spec.budget_far = 1.02;
@@ -118,7 +118,7 @@ TEST_CASE("Cores that are far apart have a budget of their own where the row say
   CHECK_FALSE(row.met());
 }
 
-TEST_CASE("An absolute budget holds the figure, and the worse placement decides") {
+TEST_CASE("An absolute budget limits the figure, and the worse placement decides") {
   RowSpec spec = spec_of(Bound::kAtMost, 0, 6);
   spec.budget.reset();
   spec.absolute_budget = {60, "ms", ""};
@@ -131,7 +131,7 @@ TEST_CASE("An absolute budget holds the figure, and the worse placement decides"
   CHECK_THAT(to_text(missed), Catch::Contains("<= 60 ms (worse placement 61.0): MISSED"));
 }
 
-TEST_CASE("An absolute budget of a detail holds that detail, beside the ratio's") {
+TEST_CASE("An absolute budget of a detail limits that detail, in addition to the ratio's budget") {
   RowSpec spec = spec_of(Bound::kAtMost, 2, 1);
   spec.absolute_budget = {3, "ns", "above bare p50"};
   CHECK(budget_text(spec) == "<= 2, <= 3 ns above bare p50");
@@ -154,7 +154,7 @@ TEST_CASE("One outlier among the trials does not move the verdict") {
   CHECK(row.met());
 }
 
-TEST_CASE("A broken promise fails the row whatever its ratio") {
+TEST_CASE("A broken promise fails the row regardless of its ratio") {
   const auto torn = [](Placement) {
     Measurement measurement;
     measurement.figure = 1;
@@ -166,7 +166,7 @@ TEST_CASE("A broken promise fails the row whatever its ratio") {
   CHECK_FALSE(row.met());
 }
 
-TEST_CASE("Where the question is whether there is a difference, chance decides") {
+TEST_CASE("If a row has a chance, the chance decides") {
   RowResult row = measure_row(spec_of(Bound::kAtMost, 1.15, 1), in_turn({100}), figures({900}));
   row.chance = 0.3;
   CHECK(row.met());
@@ -174,13 +174,13 @@ TEST_CASE("Where the question is whether there is a difference, chance decides")
   CHECK_FALSE(row.met());
 }
 
-TEST_CASE("A row without a budget is held against nothing") {
+TEST_CASE("A row without a budget is never missed") {
   RowSpec spec = spec_of(Bound::kAtLeast, 0, 1);
   spec.budget.reset();
   CHECK(measure_row(spec, in_turn({100}), figures({1})).met());
 }
 
-TEST_CASE("A budget that adds to the floor divides by what it allows") {
+TEST_CASE("A budget with an allowance divides by the floor plus the allowance") {
   RowSpec spec = spec_of(Bound::kAtMost, 1.0, 1);
   spec.allowance = [](double wake_ns) { return 100'000 + 2 * wake_ns; };
   const RowResult row = measure_row(spec, in_turn({10'000}), figures({120'000}));

@@ -45,7 +45,7 @@ void check_budget(const RowSpec& spec, const std::map<std::string, std::string>&
   if (budget != "no significant difference") CHECK(budget_text(spec) == budget);
 }
 
-TEST_CASE("Every row gives a ratio or says why it cannot") {
+TEST_CASE("Every row returns a ratio or the reason why it cannot") {
   const PrivateDirectory shm("/dev/shm");
   const PrivateDirectory disk(std::filesystem::temp_directory_path().string());
   const Setting setting{shm.path(), disk.path(), true};
@@ -76,7 +76,7 @@ void check_curve(const nlohmann::json& curve) {
   CHECK(curve.back()[1] > 0);
 }
 
-TEST_CASE("Each trial of a one-way row tells what bare lines did at its pace") {
+TEST_CASE("Each trial of a one-way row includes bare lines at its pace") {
   if (!has_two_cores()) {
     WARN("SKIPPED: needs two cores");
     return;

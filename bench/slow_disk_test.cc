@@ -73,7 +73,7 @@ TEST_CASE_METHOD(SlowDiskTest, "Writes are done one after another, at the disk's
   CHECK(reap(kForEver) == Tags{});
 }
 
-TEST_CASE_METHOD(SlowDiskTest, "A disk that had nothing to do does not make up for it") {
+TEST_CASE_METHOD(SlowDiskTest, "A disk that was idle does not catch up") {
   now_ns_ += 1'000 * kMs;
   REQUIRE(queue_.submit(write(1)));
   CHECK(reap(kForEver) == Tags{1});
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(SlowDiskTest, "A sync waits for the writes before it and not fo
   CHECK(now_ms() == 5'060);
 }
 
-TEST_CASE_METHOD(SlowDiskTest, "What is written is in the file, and a failure comes back") {
+TEST_CASE_METHOD(SlowDiskTest, "Written bytes are in the file, and a failure is returned") {
   REQUIRE(queue_.submit(write(1)));
   REQUIRE(reap(kForEver) == Tags{1});
   CHECK(std::filesystem::file_size(path()) == kMegabyte);
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(SlowDiskTest, "What is written is in the file, and a failure co
   CHECK(done.result == -EBADF);
 }
 
-TEST_CASE_METHOD(SlowDiskTest, "A queue that is full takes no more until something is done") {
+TEST_CASE_METHOD(SlowDiskTest, "A full queue accepts nothing until a request completes") {
   std::size_t taken = 0;
   while (taken < 2 * kSlowQueueDepth && queue_.submit(write(taken + 1, 8))) {
     ++taken;
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(SlowDiskTest, "A queue that is full takes no more until somethi
   CHECK(queue_.submit(write(999, 8)));
 }
 
-TEST_CASE_METHOD(SlowDiskTest, "Names, headers and their syncs are as slow") {
+TEST_CASE_METHOD(SlowDiskTest, "Names, headers and their syncs are slow as well") {
   SlowDisk disk(DiskSpeed{}, clock());
   REQUIRE(disk.write_at(file_, 0, bytes_).ok());
   CHECK(now_ms() == 5'010);
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(SlowDiskTest, "Names, headers and their syncs are as slow") {
   CHECK(now_ms() == 5'110);
 }
 
-TEST_CASE("A journal on a slow disk is a whole journal") {
+TEST_CASE("A journal on a slow disk is complete") {
   const TemporaryDirectory directory;
   PublisherSetUp options;
   options.directory = directory.file("bus");

@@ -5,7 +5,7 @@
 
 Headers have plain comments: `//` above or behind a declaration. Doxygen reads only `///` and `///<`. The
 comment at the head of a header becomes that of the file. Indented text in a comment becomes a block of code.
-Line numbers are near, not exact.
+Line numbers are approximate.
 
 A page (.md) loses its relative links, because Doxygen's output does not contain the other pages.
 """
@@ -20,7 +20,7 @@ LINK = re.compile(r"\[([^\[\]]+)\]\((?![a-z]+:)[^()\s]+\)")
 
 
 def escape(text):
-    """Doxygen's own characters mean nothing in our comments; what stands in backquotes is left."""
+    """Escapes the characters that are special for Doxygen, except in backquotes."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([<>#@\\%])", r"\\\1", part)
                    for part in parts)
@@ -28,7 +28,7 @@ def escape(text):
 
 def filtered(lines):
     """The lines of a header, as Doxygen should see them."""
-    behind_column = None  # of the comment that the line before ended with
+    behind_column = None  # column of a comment at the end of the previous line
     in_code = False
     for number, line in enumerate(lines):
         whole = WHOLE.match(line)

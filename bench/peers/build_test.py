@@ -70,7 +70,7 @@ class BuildTest(unittest.TestCase):
         self.assertEqual(sorted(said), sorted(peers), done.stdout + done.stderr)
         return said
 
-    def test_of_each_peer_it_is_said_what_to_install(self):
+    def test_the_message_about_each_missing_peer_names_its_packages(self):
         self.fake("cmake")
         said = self.missing("zeromq", "iceoryx", "ringfire", "tachyon", "aeron", "disruptor")
         installs = {peer: re.match(r"apt-get install ([a-z0-9 -]+?)(?= \(|$)", text)
@@ -80,25 +80,25 @@ class BuildTest(unittest.TestCase):
             "ringfire": "cargo-web", "tachyon": "cargo-web",
             "aeron": "maven default-jdk-headless", "disruptor": "maven default-jdk-headless"})
 
-    def test_a_build_that_was_configured_before_the_package_came_is_configured_again(self):
+    def test_a_build_configured_before_the_package_was_installed_is_configured_again(self):
         self.fake("cmake")
         self.missing("zeromq")
         self.assertIn(f"cmake {self.folder / 'native'}\n", self.asked.read_text())
 
-    def test_a_build_that_checks_its_files_first_is_no_missing_peer(self):
+    def test_a_build_that_checks_its_files_first_is_not_a_missing_peer(self):
         self.fake("cmake")
         done = self.run_script("build.sh", "pipe")
         self.assertEqual(done.stdout, "built   pipe -\n", done.stderr)
         self.assertNotIn(f"cmake {self.folder / 'native'}\n", self.asked.read_text())
 
-    def test_a_rust_that_is_too_old_is_none(self):
+    def test_a_rust_that_is_too_old_counts_as_missing(self):
         self.fake("cargo")
         for version, package in (("1.66.0", "cargo-web"), ("1.89.9", "cargo-web"),
                                  ("1.90.0", "clang-19"), ("1.100.0", "clang-19")):
             self.environment["LAPWING_CARGO"] = version
             self.assertIn(f"apt-get install {package}", self.missing("tachyon")["tachyon"])
 
-    def test_set_up_installs_everything_that_build_asks_for(self):
+    def test_set_up_installs_everything_that_build_needs(self):
         self.fake("cmake", "apt-get", "apt-cache", "dpkg-query", "sudo")
         named = set()
         for text in self.missing("zeromq", "iceoryx", "ringfire", "aeron").values():

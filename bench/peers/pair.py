@@ -93,7 +93,7 @@ class Sides:
             if process.poll() not in (None, 0):
                 raise Failed(f"the {role} ended with {process.returncode}")
         if time.monotonic() > self.deadline:
-            raise Failed("the time limit has passed")
+            raise Failed("it did not finish within the time limit")
 
     def await_file(self, path):
         while not path.exists():
@@ -177,7 +177,7 @@ def measure_stopped(options, shared, sides):
 
 def fault_of(peer, fields):
     if fields.get("damaged"):
-        return f"{fields['damaged']} round trips came back damaged"
+        return f"{fields['damaged']} damaged round trips"
     # Torn records are an error, unless the peer's reader does not check its records.
     if fields.get("torn") and not peer.tears:
         return f"{fields['torn']} torn records"
@@ -209,7 +209,7 @@ def parse(arguments):
     parser.add_argument("--time-limit", type=float, default=120)
     options = parser.parse_args(arguments)
     if len(options.cores) != 2:
-        parser.error("--cores takes two, as in 0,1")
+        parser.error("--cores takes two cores, for example 0,1")
     if options.records is None:
         options.records = RECORDS.get(options.scenario, 0)
     return options
@@ -223,10 +223,10 @@ def main(arguments):
         return 2
     program = programs_directory() / peer.name
     if options.scenario not in peer.scenarios:
-        print(f"pair: {peer.name} does not have {options.scenario}", file=sys.stderr)
+        print(f"pair: {peer.name} has no scenario {options.scenario}", file=sys.stderr)
         return NOT_HERE
     if not os.access(program, os.X_OK):
-        print(f"pair: there is no {program}; run bench/peers/build.sh", file=sys.stderr)
+        print(f"pair: {program} is missing. Run bench/peers/build.sh.", file=sys.stderr)
         return NOT_HERE
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # ignored with nohup

@@ -68,7 +68,7 @@ class PeersTest(unittest.TestCase):
             self.assertEqual(line["received"] + line["lost"], ROUNDS)
             self.assertEqual(line["torn"] + line["out_of_order"], 0)
 
-    def test_a_reader_that_is_stopped_stops_only_those_who_wait_for_it(self):
+    def test_a_stopped_reader_blocks_only_lossless_publishers(self):
         for peer in self.each("stopped-reader"):
             line = self.measure(peer.name, "stopped-reader", "--rate", ROUNDS, "--seconds", 1)
             self.assertTrue(line["stopped"])
@@ -76,7 +76,7 @@ class PeersTest(unittest.TestCase):
             if peer.delivery != "lossless":
                 self.assertFalse(line["blocked_at_end"])
 
-    def test_one_that_lives_beside_one_that_is_stopped_is_accounted_for(self):
+    def test_the_records_of_a_reader_beside_a_stopped_one_are_accounted_for(self):
         for peer in self.each("stopped-of-two"):
             line = self.measure(peer.name, "stopped-of-two", "--rate", ROUNDS, "--seconds", 1)
             self.assertEqual(line["fault"], "")
@@ -87,7 +87,7 @@ class PeersTest(unittest.TestCase):
             self.assertEqual(line["torn"] + line["out_of_order"], 0)
             self.assertGreater(line["longest_silence_ns"], 0)
 
-    def test_who_waits_for_the_stopped_one_keeps_the_one_that_lives_waiting(self):
+    def test_a_publisher_that_waits_for_a_stopped_reader_delays_the_other_reader(self):
         # Room for 2^14 records; twice as many are due.
         crowded = ("--rate", 32_768, "--seconds", 1, "--capacity", 16_384)
         for peer in self.each("stopped-of-two"):
@@ -108,7 +108,7 @@ class PeersTest(unittest.TestCase):
                     break
             self.assertFalse(control["blocked_at_end"], f"in each of {TRIES} runs")
 
-    def test_a_full_pipe_is_told_as_a_stall(self):
+    def test_a_full_pipe_is_reported_as_a_stall(self):
         # 1 MiB contains 18,724 records of 56 bytes; twice as many are due.
         for _ in range(TRIES):
             line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1)
@@ -140,7 +140,7 @@ class PeersTest(unittest.TestCase):
             self.assertGreaterEqual(line["received"] + line["lost"], 4_000_000)
             if line["torn"] > 0:
                 return
-        self.fail(f"no torn record in {TRIES} runs of a ring that cannot but tear")
+        self.fail(f"no torn record in {TRIES} runs of a ring that must tear records")
 
     def test_losses_are_counted_as_the_peer_reports_them(self):
         # Enough slots that no record is torn at the ends, and few enough that it is lapped.
@@ -172,13 +172,13 @@ class PeersTest(unittest.TestCase):
         self.assertLessEqual(middle, seen["lapwing"]["p50"])
         self.assertLessEqual(seen["lapwing"]["p50"], middle * 65 / 64)
 
-    def test_what_an_unchecked_reader_gets_is_counted_and_voids_nobody_but_checked_ones(self):
+    def test_torn_records_are_a_fault_only_of_readers_that_check(self):
         peers = pair.read_list()
         for field in ("torn", "out_of_order"):
             self.assertEqual(pair.fault_of(peers["head-counter-ring"], {field: 3}), "")
             self.assertIn("3 ", pair.fault_of(peers["bcast"], {field: 3}))
 
-    def test_what_is_not_there_is_told(self):
+    def test_missing_peers_and_programs_are_reported(self):
         result = run_pair("no-such-peer", "round-trip")
         self.assertEqual(result.returncode, 2)
         self.assertIn("no-such-peer", result.stderr)

@@ -11,7 +11,7 @@ import plan as plans
 ROUND_TRIP_BUDGET = 0.85   # maximum ratio to the fastest, if that one is itself
 ROUND_TRIP_PROVISO = 1.35  # above this ratio to the floor
 DELIVERED_BUDGET = 1.3     # minimum ratio
-FLOORS_DIFFERED = "floors differed around it"
+FLOORS_DIFFERED = "the floors differed"
 
 
 def over_walk(rounds):
@@ -96,7 +96,7 @@ def round_trip(lines, what, ours, scenario, rivals):
     if compared.own and compared.rivals:
         verdict = (held(compared.ratio <= ROUND_TRIP_BUDGET, "≤", ROUND_TRIP_BUDGET)
                    if compared.peer_figure > ROUND_TRIP_PROVISO
-                   else f"none: it is not above {ROUND_TRIP_PROVISO} × walk itself")
+                   else f"none: the fastest is not above {ROUND_TRIP_PROVISO} × walk")
     return compared.cells(what, lambda figure: f"{figure:.2f} × walk", verdict)
 
 

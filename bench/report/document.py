@@ -8,8 +8,8 @@ import plan as plans
 
 WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
 BARE_LINES = "bare cache lines"
-BARE_WORDS = ("Bare cache lines: the same load at the same pace directly before, one line of 64 "
-              "bytes a record and no Lapwing: what the machine itself does.")
+BARE_WORDS = ("Bare cache lines: the same load at the same pace, measured directly before, with one "
+              "64-byte line per record and without Lapwing. They show what the machine itself does.")
 PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
                       (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
 
@@ -56,15 +56,15 @@ def duration(ns):
 
 
 def setting(environment, probes):
-    shown = (("processor", "processor"), ("processor_model", "its model"), ("kernel", "kernel"),
+    shown = (("processor", "processor"), ("processor_model", "processor model"), ("kernel", "kernel"),
              ("system", "system"),
              ("virtual", "virtual machine"), ("cores_online", "cores"),
-             ("cores_usable", "cores this run could use"), ("isolated", "isolated cores"),
+             ("cores_usable", "usable cores"), ("isolated", "isolated cores"),
              ("tickless", "tickless cores"), ("governor", "frequency governor"),
              ("clock_source", "clock source"), ("huge_pages", "transparent huge pages"),
-             ("huge_pages_tmpfs", "the same in tmpfs"),
+             ("huge_pages_tmpfs", "transparent huge pages in tmpfs"),
              ("huge_pages_reserved", "reserved huge pages"),
-             ("memory", "memory"), ("load_average", "load average at the start"))
+             ("memory", "memory"), ("load_average", "load average at start"))
     rows = []
     for field, label in shown:
         value = environment.get(field)  # older runs have fewer fields
@@ -72,15 +72,15 @@ def setting(environment, probes):
             value, (bool, type(None))) else value
         rows.append((label, text))
     if probes:
-        rows.append(("timed by", f"{probes[0]['clock']}: a look costs "
-                     f"{statistics.median(p['clock_ns'] for p in probes):.0f} ns, steps of "
-                     f"{number(min(p['clock_step_ns'] for p in probes))} ns"))
+        rows.append(("clock of the benchmark", f"{probes[0]['clock']}: "
+                     f"{statistics.median(p['clock_ns'] for p in probes):.0f} ns per reading, "
+                     f"resolution {number(min(p['clock_step_ns'] for p in probes))} ns"))
         for floor in ("line", "walk"):
             values = [probe[f"{floor}_ns"] for probe in probes]
             rows.append((f"floor `{floor}` during the run", f"{min(values):.0f} to "
                          f"{max(values):.0f} ns, median {statistics.median(values):.0f}"
                          if max(values) > 0 else "SKIPPED: needs two cores"))
-    return ["## The machine", "", *table(("what", "value"), rows)]
+    return ["## The machine", "", *table(("property", "value"), rows)]
 
 
 def verdict(row):
@@ -126,48 +126,48 @@ def rows_table(lines):
     if not cells:
         return []
     return ["## Every row", "",
-            "Ratios to what the machine charged at the same moment, median and range; the worse "
-            "placement of the two sides on the cores decides.", "",
+            "Ratios to the floor measured at the same time: median and range. The budget applies to "
+            "the worse placement of the two sides on the cores.", "",
             *table(("row", "ratio", "worse placement", "over", "budget", "measured", "floor", ""),
                    cells)]
 
 
 def curves_table(lines, title, beginning, details):
-    """Percentiles and details of each row whose name starts with the prefix: [(name, heading, text
-    of it)].
+    """Percentiles and details of each row whose name starts with the prefix.
 
-    Below each row are the percentiles of bare lines, if the row has them.
+    details: [(name, heading, function that returns the text of a value)]. Below each row are the
+    percentiles of bare lines, if the row has them.
     """
     cells = []
     for name, row in figures.rows_of(lines).items():
         if not name.startswith(beginning):
             continue
         medians = row["medians"]
-        for label, field, beside in ((f"`{name}`", "curve", medians),
+        for label, field, known in ((f"`{name}`", "curve", medians),
                                      (BARE_LINES, "floor_curve", {})):
             curve = dict(figures.curve_of(row, field))
             if curve:
                 cells.append((label, *(duration(curve[at]) for at, _ in PERCENTILE_COLUMNS),
-                              *(text(beside[detail]["value"]) if detail in beside else "–"
+                              *(text(known[detail]["value"]) if detail in known else "–"
                                 for detail, _, text in details)))
     if not cells:
         return []
     header = ("row", *(label for _, label in PERCENTILE_COLUMNS),
               *(heading for _, heading, _ in details))
     bare = any(label == BARE_LINES for label, *_ in cells)
-    return [f"## {title}", "", "Each share is the median over the trials, the maximum is that of "
-            "all of them." + (f" {BARE_WORDS}" if bare else ""), "", *table(header, cells)]
+    return [f"## {title}", "", "Each percentile is the median of the trials. The maximum is that of "
+            "all trials." + (f" {BARE_WORDS}" if bare else ""), "", *table(header, cells)]
 
 
 def channel_tables(lines):
     rows = figures.rows_of(lines)
     sizes = figures.channel_sizes_of(rows)
     parts = table(
-        ("message", "channel, GB/s", "stream socket", "packet socket", "over the stream socket"),
+        ("message", "channel, GB/s", "stream socket", "packet socket", "ratio to the stream socket"),
         [(figures.size_in_words(size), number(row["medians"]["measured"]["value"]),
           number(row["medians"]["stream socket"]["value"]),
           number(row["medians"]["packet socket"]["value"])
-          if "packet socket" in row["medians"] else "too large for it",
+          if "packet socket" in row["medians"] else "too large",
           ratio_with_range(row)) for size, row in sizes])
     in_sizes = [row["name"] for _, row in sizes]
     cells = []
@@ -178,11 +178,11 @@ def channel_tables(lines):
         cells.append((f"`{name}`", row["what"], with_unit(measured), "; ".join(
             f"{other} {with_unit(value)}" for other, value in others),
             f"`{floor}` {number(floor_value['value'])}", ratio_with_range(row)))
-    parts += table(("row", "what", "measured", "beside", "floor", "ratio"), cells)
+    parts += table(("row", "what", "measured", "also measured", "floor", "ratio"), cells)
     if not parts:
         return []
-    return ["## The channel", "", "Medians; of a ratio the range of the trials, too. The latencies "
-            "are between two processes and end when the message can be read in place.", "", *parts]
+    return ["## The channel", "", "Medians. Ratios also show the range of the trials. Latencies are "
+            "between two processes and end when the message can be read in place.", "", *parts]
 
 
 def crowds_table(lines):
@@ -197,9 +197,9 @@ def crowds_table(lines):
                           f"{medians['lost']:,.0f}", f"{medians['not yet read after 5 s']:,.0f}"))
     if not cells:
         return []
-    return ["## Subscribers", "", "Publish: median for a record, beside subscribers and beside as "
-            "many strangers. Age: from when a record was due.", "",
-            *table(("wait", "subscribers", "publish, ns", "beside strangers", "ratio", "age 50 %",
+    return ["## Subscribers", "", "Publish: median per record, with subscribers and with as many "
+            "unrelated processes. Age: time since the record was due.", "",
+            *table(("wait", "subscribers", "publish, ns", "with unrelated processes", "ratio", "age 50 %",
                     "99 %", "max", "lost", "unread after 5 s"), cells)]
 
 
@@ -237,8 +237,8 @@ def stopped_tables(lines):
         ("publish, 50 %", percentile("p50")), ("99.9 %", percentile("p99_9")),
         ("max", percentile("max")),
         ("longest single publish", of_each(lambda line: line["longest_stall_ns"], duration)),
-        ("blocked to the end", lambda rounds: figures.blocked_of(rounds) or "no"),
-        ("over 10 us, a million", of_each(lambda line: line["over_10_us_per_million"])),
+        ("blocked until the end", lambda rounds: figures.blocked_of(rounds) or "no"),
+        ("over 10 us, per million", of_each(lambda line: line["over_10_us_per_million"])),
         ("due, not published", of_each(lambda line: line["due"] - line["published"], whole))]
     live = [
         ("live reader: received", of_each(lambda line: line["received"], whole)),
@@ -246,10 +246,10 @@ def stopped_tables(lines):
         ("out of order", total_of("out_of_order")),
         ("longest silence", of_each(lambda line: line["longest_silence_ns"], duration))]
     about = (
-        ("stopped-reader", "the only reader is stopped. Who is lossless waits for it once its "
-         "buffer is full: that is its contract and no fault.", publisher),
-        ("stopped-of-two", "one of two readers is stopped and the other one lives. The longest "
-         "silence is what the one that lives heard of a publisher that waited for the other.",
+        ("stopped-reader", "the only reader is stopped. A lossless peer waits for it when its "
+         "buffer is full. This is its contract, not a fault.", publisher),
+        ("stopped-of-two", "one of two readers is stopped, and the other one runs. The longest "
+         "silence is the longest time in which the running reader received nothing.",
          [*publisher, *live]))
     parts = []
     for scenario, what, columns in about:
@@ -257,16 +257,16 @@ def stopped_tables(lines):
         if peers:
             line = next(iter(peers.values()))[0]
             parts += [f"{line['rate']:,.0f} records a second for {line['seconds']:g} s, while "
-                      f"{what} Publish counts from when a record was due; \"blocked to the end\" "
-                      "is in how many rounds.", "", *peers_table(peers, columns)]
+                      f"{what} Publish times start when a record is due. \"blocked until the "
+                      "end\" is a number of rounds.", "", *peers_table(peers, columns)]
     return parts
 
 
 def fastest_table(lines, rivals):
     cells = comparison.verdicts(lines, rivals)
-    return ["Lapwing, and the fastest of the others that works between processes and never hands "
-            "out a torn record: medians of the rounds, in the placement on the cores that is worse "
-            "for Lapwing.", "", *table(("what", "Lapwing", "the fastest", "ratio", "budget"), cells)
+    return ["Lapwing, and the fastest of the peers that work between processes and never deliver a "
+            "torn record: medians of the rounds, in the placement on the cores that is worse for "
+            "Lapwing.", "", *table(("what", "Lapwing", "the fastest", "ratio", "budget"), cells)
             ] if cells else []
 
 
@@ -287,15 +287,15 @@ def peers_tables(lines, missing, rivals):
         ("delivered, million a second", of_each(lambda line: line["delivered_per_second"] / 1e6)),
         ("published", of_each(lambda line: line["published_per_second"] / 1e6)),
         ("lost", of_each(lambda line: line["lost"], whole)),
-        ("it reported", lambda rounds: "–" if rounds[0]["reported_lost"] < 0 else spread(
+        ("reported lost", lambda rounds: "–" if rounds[0]["reported_lost"] < 0 else spread(
             rounds, lambda line: line["reported_lost"], whole)),
         ("torn", total_of("torn")), ("out of order", total_of("out_of_order"))])
     parts += stopped_tables(lines)
     if missing:
-        parts += ["Not measured, because they could not be built:", ""]
+        parts += ["These peers could not be built and are not measured:", ""]
         parts += [f"- {name}: {why}" for name, why in missing.items()] + [""]
-    return ["## Beside others", "", "Interleaved round by round, each measurement between two "
-            "probes of the floors; `bench/peers/README.md` says what each column is.", "",
+    return ["## Comparison with peers", "", "The peers take turns in each round. Each measurement "
+            "is between two probes of the floors. `bench/peers/README.md` describes the columns.", "",
             *parts] if parts else []
 
 
@@ -303,8 +303,9 @@ def instructions_table(lines):
     counts, compiler = figures.instructions_of(lines)
     if not counts:
         return []
-    return ["## Instructions", "", f"Of one record or message, counted by callgrind: {compiler} "
-            "makes the same of this source on every machine, under any load.", "",
+    return ["## Instructions", "", f"Instructions per record or message, counted by callgrind. "
+            f"{compiler} compiles this source to the same instructions on every machine, and load "
+            "has no effect.", "",
             *table(("operation", "instructions"), [
                 (f"`{name}`", number(count)) for name, count in counts.items()])]
 
@@ -317,14 +318,14 @@ def late_joins_table(lines):
     if not cells:
         return []
     return ["## Late join", "", "Milliseconds from the start of the process until it is live.", "",
-            *table(("backlog", "who", "median, ms", "runs"), cells)]
+            *table(("backlog", "subject", "median, ms", "runs"), cells)]
 
 
 def failures(lines):
     found = figures.failed_of(lines)
     if not found:
         return []
-    return ["## Not measured, or broken", "", *(f"- `{name}`: {why}" for name, why in found), ""]
+    return ["## Skipped, failed or faulty", "", *(f"- `{name}`: {why}" for name, why in found), ""]
 
 
 def report(environment, lines, drawn, missing, reasons, notes, command):
@@ -333,22 +334,22 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
     rejected, kept = figures.trials_of(lines)
     parts = [f"# Lapwing on {environment['host']}, {environment['date']}", "",
              *warning(reasons),
-             f"Made by `{command}` in {plans.in_words(60 * environment['minutes'])}, of commit "
-             f"{environment['commit']}. `bench/METHOD.md` says how everything was measured and why "
-             "so; `raw.jsonl` holds every trial.", "",
-             f"{kept} trials counted, {rejected} were thrown away because the floors around them "
-             "differed by more than a quarter.", ""]
+             f"Created by `{command}` in {plans.in_words(60 * environment['minutes'])}, from commit "
+             f"{environment['commit']}. `bench/METHOD.md` describes the method and the reasons for "
+             "it. `raw.jsonl` contains every trial.", "",
+             f"{kept} trials count. {rejected} were discarded because the floors around them differed "
+             "by more than a quarter.", ""]
     if any(line["kind"] == "interrupted" for line in lines):
-        parts += ["**The run was interrupted:** not everything that was to be measured was.", ""]
+        parts += ["**The run was interrupted:** some measurements are missing.", ""]
     parts += [f"- {note}" for note in notes] + [""] if notes else []
     for file, title in drawn:
         parts += [f"![{title}]({file})", ""]
     parts += rows_table(lines)
     parts += curves_table(lines, "One way under paced load", "one-way-", [
         ("lost", "lost", whole)])
-    parts += curves_table(lines, "Publishing with a journal, a million a second", "journal-", [
+    parts += curves_table(lines, "Publishing with a journal, a million records a second", "journal-", [
         ("stalls", "stalls", whole),
-        ("longest stall", "the longest", lambda ms: duration(ms * 1e6) if ms else "–"),
+        ("longest stall", "longest stall", lambda ms: duration(ms * 1e6) if ms else "–"),
         ("journal behind by", "journal behind by, records", whole)])
     parts += crowds_table(lines)
     parts += channel_tables(lines)

@@ -108,14 +108,14 @@ def distrust(environment):
     usable = environment["cores_usable"]
     if len(usable) < 2:
         reasons.append(
-            f"this run has {len(usable) or 'no'} core: two processes take turns on it, so a figure "
-            "between them is the scheduler's. Give it two")
+            f"this run has {len(usable) or 'no'} core: two processes take turns on it, so figures "
+            "between them measure the scheduler. Use at least two cores")
     clock = environment["clock_source"]
     if clock not in TRUSTED_CLOCKS:
         reasons.append(
             f"the kernel's clock source is {clock or 'unknown'}, not "
-            f"{' or '.join(TRUSTED_CLOCKS)}: it does not believe the "
-            "processor's counter, by which everything here is timed. See the kernel's log for why")
+            f"{' or '.join(TRUSTED_CLOCKS)}: it does not trust the processor's "
+            "counter, which measures all times here. The kernel's log contains the reason")
     return reasons
 
 
@@ -123,15 +123,15 @@ def remarks(environment):
     """Facts that readers should know, but that do not make the figures unreliable."""
     notes = []
     if environment["virtual"]:
-        notes.append("The cores are virtual: what a host gives them changes from minute to minute, "
-                     "and two of them can be near each other or far apart.")
+        notes.append("The cores are virtual: their share of the host changes from minute to minute, and "
+                     "two of them can be near each other or far apart.")
     if environment["governor"] not in (None, "performance"):
-        notes.append(f"The frequency governor is {environment['governor']}; performance is "
-                     "steadier.")
+        notes.append(f"The frequency governor is {environment['governor']}. With performance, "
+                     "figures vary less.")
     if environment["governor"] is None:
-        notes.append("The kernel shows no frequency governor here; the frequency is not known.")
+        notes.append("The kernel shows no frequency governor, so the frequency is unknown.")
     if not environment["isolated"]:
-        notes.append("No core is isolated: the kernel may put anything on the measured ones.")
+        notes.append("No core is isolated: the kernel may run other processes on the measured ones.")
     siblings = [cores_in(text) for text in environment["siblings"] if text]
     if len(siblings) == 2 and siblings[0] == siblings[1]:
         notes.append("The two measured cores are threads of one physical core.")

@@ -64,7 +64,7 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(record["isolated"], "2-3")
         self.assertEqual(record["cores_usable"], [2, 3])
 
-    def test_clocks_that_are_the_processors_counter_are_trusted_and_no_others(self):
+    def test_only_clocks_that_use_the_processors_counter_are_trusted(self):
         for clock in ("tsc", "kvm-clock"):
             self.change({CLOCK: clock + "\n"})
             self.assertEqual(environment.distrust(self.record()), [], clock)
@@ -85,7 +85,7 @@ class MachineTest(unittest.TestCase):
     def test_a_run_confined_to_one_core_is_not_trusted(self):
         self.assertIn("1 core", environment.distrust(self.record(allowed=(2,)))[0])
 
-    def test_what_is_less_than_good_is_remarked(self):
+    def test_weaknesses_of_the_machine_are_remarked(self):
         self.change({
             "proc/cpuinfo": "flags\t: hypervisor\n",
             "sys/devices/system/cpu/isolated": "\n",
@@ -97,7 +97,7 @@ class MachineTest(unittest.TestCase):
         for word in ("virtual", "powersave", "isolated", "threads of one physical core"):
             self.assertIn(word, remarks)
 
-    def test_the_warning_stands_at_the_top_of_the_report_and_is_loud_at_the_end(self):
+    def test_the_warning_is_at_the_top_of_the_report_and_at_the_end_of_the_output(self):
         self.change({CLOCK: "hpet\n"})
         machine = self.record()
         machine.update(date="today", minutes=1, commit="none")
@@ -132,7 +132,7 @@ class LoadTest(unittest.TestCase):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-load-"))
         self.addCleanup(shutil.rmtree, self.root)
 
-    def look(self, elapsed, own, machine, processes):
+    def reading(self, elapsed, own, machine, processes):
         shutil.rmtree(self.root / "proc", ignore_errors=True)
         (self.root / "proc").mkdir()
         (self.root / "proc" / "stat").write_text(machine, encoding="ascii")
@@ -140,12 +140,13 @@ class LoadTest(unittest.TestCase):
             folder = self.root / "proc" / text.split()[0]
             folder.mkdir()
             (folder / "stat").write_text(text, encoding="utf-8")
-        return load.Look(elapsed, load.machine_seconds(self.root, hertz=100), own,
+        return load.Reading(elapsed, load.machine_seconds(self.root, hertz=100), own,
                          load.process_seconds(self.root, hertz=100), me=100)
 
     def between(self, own, machine, after):
         before = [process(100, "python3", 50, 0), process(200, "other (1) name", 1, 500)]
-        return load.between(self.look(0, 0, stat(0), before), self.look(10, own, machine, after))
+        return load.between(self.reading(0, 0, stat(0), before),
+                            self.reading(10, own, machine, after))
 
     def test_our_own_work_is_not_load_by_others(self):
         ours = [process(100, "python3", 50, 100), process(101, "lapwing_bench", 100, 1900),
@@ -170,21 +171,21 @@ class LoadTest(unittest.TestCase):
         self.assertAlmostEqual(taken["named"], 0.02)
         self.assertEqual(load.distrust([taken], 0, 10), [])
 
-    def test_a_process_that_took_over_an_old_ones_number_is_another_one(self):
+    def test_a_process_with_a_reused_pid_is_a_different_process(self):
         taken = self.between(own=0.0, machine=stat(600), after=[
             process(100, "python3", 50, 0), process(200, "new", 1, 600, start=99)])
         self.assertAlmostEqual(taken["named"], 0.6)
 
-    def test_a_kernel_thread_has_no_name_here(self):
+    def test_a_kernel_thread_is_not_named(self):
         taken = self.between(own=0.0, machine=stat(100), after=[
             process(100, "python3", 50, 0), process(20, "kworker/0:1", 2, 100, memory=0)])
         self.assertEqual(taken["named"], 0)
         self.assertAlmostEqual(taken["nameless"], 0.1)
 
-    def test_load_that_nobody_here_can_be_seen_to_make_spoils_the_run(self):
+    def test_load_of_invisible_processes_spoils_the_run(self):
         taken = self.between(own=5.0, machine=stat(1500), after=[process(100, "python3", 50, 500)])
         self.assertAlmostEqual(taken["nameless"], 1.0)
-        self.assertIn("cannot be seen", load.distrust([taken], 0, 10)[0])
+        self.assertIn("invisible", load.distrust([taken], 0, 10)[0])
 
     def test_a_host_that_takes_the_cores_away_spoils_the_run(self):
         taken = self.between(own=5.0, machine=stat(500, steal=200), after=[
@@ -198,12 +199,12 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(load.distrust([quiet], 0, 10), [])
         self.assertEqual(len(load.distrust([quiet, loaded], 0, 10)), 1)
 
-    def test_floors_that_do_not_stand_still_spoil_the_run(self):
+    def test_floors_that_change_spoil_the_run(self):
         self.assertEqual(load.distrust([], rejected=5, trials=10), [])
         self.assertIn("6 of 16", load.distrust([], rejected=6, trials=10)[0])
 
-    def test_this_machine_can_be_looked_at(self):
-        taken = load.between(load.Look.now(lambda: 0.0), load.Look.now(lambda: 1.0))
+    def test_the_load_of_this_machine_can_be_read(self):
+        taken = load.between(load.Reading.now(lambda: 0.0), load.Reading.now(lambda: 1.0))
         self.assertGreaterEqual(taken["named"], 0)
 
 

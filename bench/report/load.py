@@ -71,8 +71,8 @@ def own_seconds():
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-class Look:
-    """The machine at one moment."""
+class Reading:
+    """The load counters of the machine at one moment."""
 
     def __init__(self, elapsed, machine, own, processes, me):
         self.elapsed = elapsed
@@ -125,16 +125,16 @@ def distrust(loads, rejected, trials):
     for kind, most, what in (
             ("named", NAMED_SHARE_MAX, "other processes"),
             ("nameless", NAMELESS_SHARE_MAX,
-             "something that cannot be seen from here (another container, the kernel)"),
-            ("steal", STEAL_SHARE_MAX, "the host, for other guests,")):
+             "invisible work (of another container or the kernel)"),
+            ("steal", STEAL_SHARE_MAX, "the host, for its other guests,")):
         mean = sum(load[kind] * load["seconds"] for load in loads) / seconds
         worst = max((load[kind] for load in loads), default=0.0)
         if mean > most or worst > ROW_FACTOR * most:
-            reasons.append(f"{what} took {mean:.0%} of a core while this measured, {worst:.0%} in "
-                           f"the worst row{culprits(loads) if kind == 'named' else ''}")
+            reasons.append(f"{what} took {mean:.0%} of a core during the measurements, {worst:.0%} "
+                           f"in the worst row{culprits(loads) if kind == 'named' else ''}")
     if rejected > REJECTED_SHARE_MAX * (rejected + trials):
-        reasons.append(f"{rejected} of {rejected + trials} trials were thrown away because the "
-                       "floors around them differed: the machine does not stand still")
+        reasons.append(f"{rejected} of {rejected + trials} trials were discarded because the floors "
+                       "around them differed: the speed of the machine changes")
     return reasons
 
 

@@ -41,7 +41,7 @@ def writing_to(path, remedy):
     except BrokenPipeError:
         raise  # the reader of the output has ended
     except OSError as error:
-        raise Unwritten(f"cannot write to {path}: {error.strerror}; {remedy}") from None
+        raise Unwritten(f"cannot write to {path}: {error.strerror}. {remedy}.") from None
 
 
 def within(factor, one, other):
@@ -49,7 +49,7 @@ def within(factor, one, other):
     return high <= factor * low
 
 
-def stood_still(before, after):
+def is_steady(before, after):
     return (all(within(DRIFT_MAX, before[floor], after[floor]) for floor in ("line_ns", "walk_ns"))
             and all(within(SPREAD_MAX, probe["line_ns"], probe["walk_ns"])
                     for probe in (before, after)))
@@ -60,7 +60,7 @@ def run_to_end(command, folder):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           cwd=folder) as running:
         try:
-            told = running.communicate(timeout=HANG_SECONDS)
+            output = running.communicate(timeout=HANG_SECONDS)
         except BaseException:
             running.terminate()
             try:
@@ -69,7 +69,7 @@ def run_to_end(command, folder):
                 running.kill()
                 running.wait()
             raise
-    return subprocess.CompletedProcess(command, running.returncode, *told)
+    return subprocess.CompletedProcess(command, running.returncode, *output)
 
 
 class Measuring:
@@ -94,7 +94,7 @@ class Measuring:
         self.doubted = False
 
     def writing(self):
-        return writing_to(self.raw_path, "make room or name another folder with --out")
+        return writing_to(self.raw_path, "Free some space, or name another folder with --out")
 
     def close(self):
         with self.writing():
@@ -138,9 +138,9 @@ class Measuring:
     def between_probes(self, measure):
         """Calls measure() once. Returns its result with the surrounding probes and the load."""
         before = self.last_probe or self.probe()
-        look = load.Look.now(time.monotonic)
+        reading = load.Reading.now(time.monotonic)
         answer = measure()
-        taken = load.between(look, load.Look.now(time.monotonic))
+        taken = load.between(reading, load.Reading.now(time.monotonic))
         answer.update(probes=[before, self.probe()], load=taken)
         return answer
 
@@ -148,7 +148,7 @@ class Measuring:
         """Calls measure() until the surrounding probes agree. Returns its result and problems."""
         for attempt in range(1, self.attempts_max + 1):
             answer = self.between_probes(measure)
-            answer.update(attempts=attempt, steady=stood_still(*answer["probes"]))
+            answer.update(attempts=attempt, steady=is_steady(*answer["probes"]))
             if answer["steady"]:
                 break
         return answer
@@ -167,7 +167,7 @@ class Measuring:
         """Warns early, once, if the figures will be unreliable."""
         reasons = [] if self.doubted or self.measured < DOUBT_AFTER else self.doubts(self.lines)
         for reason in reasons:
-            self.say(f"so far not to be trusted: {reason}")
+            self.say(f"the figures so far are not to be trusted: {reason}")
             self.doubted = True
 
     def attempt(self, kind, identity, call):
@@ -245,7 +245,7 @@ class Measuring:
 
     def late_joins(self):
         for backlog in self.plan.backlogs:
-            self.say(f"late join after {backlog:,} records, more coming all the time")
+            self.say(f"late join after {backlog:,} records, while more are published")
             self.measure("late-join", {"backlog": backlog}, lambda backlog=backlog: self.join(
                 backlog))
 
@@ -258,7 +258,7 @@ def build_programs(root, targets, say):
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}\nbench: {' '.join(command)} "
-                     "failed, see above; has deploy/setup.sh been run?")
+                     "failed (see above). Run deploy/setup.sh first.")
     return root / "build" / "release"
 
 
@@ -269,7 +269,7 @@ def build_peers(root, names, say):
     say("building the peers: " + ", ".join(names))
     done = subprocess.run([str(root / "bench" / "peers" / "build.sh"), *names], cwd=root,
                           capture_output=True, text=True, check=False)
-    here, missing = [], dict.fromkeys(names, "its build said nothing")
+    here, missing = [], dict.fromkeys(names, "its build printed nothing")
     for line in done.stdout.splitlines():
         words = line.split(None, 2)
         if len(words) < 2 or words[1] not in missing:
@@ -282,7 +282,7 @@ def build_peers(root, names, say):
     for name, why in missing.items():
         say(f"    {name} is not measured: {why}")
     if any("apt-get install" in why for why in missing.values()):
-        say("    bench/peers/setup.sh installs all of this at once")
+        say("    bench/peers/setup.sh installs all of these packages")
     return [name for name in names if name in here], missing
 
 

@@ -31,10 +31,10 @@ def latency(gallery, rows):
              ("one-way-1m", "1 million a second"), ("one-way-5m", "5 million a second"),
              ("one-way-bursts", "bursts of a real feed"))
     floors = [figures.curve_of(rows[name], "floor_curve") for name, _ in names if name in rows]
-    subtitle = "From when a record was due until a busy reader in another process had read it all"
+    subtitle = "From the due time of a record until a busy reader in another process has read all of it"
     if any(floors):
-        subtitle += (";\ndashed, and grey between: bare cache lines at the same pace: "
-                     "what the machine itself does")
+        subtitle += (";\ndashed, grey between: bare cache lines at the same pace, which show what "
+                     "the machine itself does")
     gallery.curves(
         "latency", "One way, publisher to reader", subtitle, "latency",
         [(label, figures.curve_of(rows[name])) for name, label in names if name in rows], floors)
@@ -45,10 +45,10 @@ def journal(gallery, rows):
              ("journal-disk-1ms", "on disk, synced every 1 ms"),
              ("journal-disk-10ms", "on disk, synced every 10 ms"),
              ("journal-disk-100ms", "on disk, synced every 100 ms"),
-             ("journal-disk-slow", "100 MB/s, 50 ms a sync, every 10 ms"))
+             ("journal-disk-slow", "100 MB/s, 50 ms per sync, every 10 ms"))
     gallery.curves(
-        "journal", "What a journal does to a publish",
-        "A million records a second; from when a record was due until publish had returned",
+        "journal", "Publishing with a journal",
+        "A million records a second; from the due time of a record until publish returned",
         "publish", [(label, figures.curve_of(rows[name])) for name, label in names if name in rows])
 
 
@@ -59,9 +59,9 @@ def throughput(gallery, lines, rows):
         torn = figures.total_of(rounds, "torn")
         text = short(delivered) + (f", {torn:,} TORN" if torn else "") + remark(rounds)
         entries.append((peer, delivered, text, peer.startswith("lapwing")))
-    subtitle = "56-byte records, publisher flat out, one busy reader in another process"
+    subtitle = "56-byte records, publisher at full speed, one busy reader in another process"
     if not entries:
-        subtitle = "Flat out, no peer measured; grey is what this machine's memory gives at best"
+        subtitle = "At full speed, no peers measured; grey: the limit of this machine's memory"
         for name, label in (("one-reader", "bus, one reader"),
                             ("channel-messages-batch", "channel, batches"),
                             ("channel-messages", "channel, one by one")):
@@ -84,7 +84,7 @@ def round_trips(gallery, lines):
         entries.append((peer, ratio, text, peer.startswith("lapwing")))
     entries.sort(key=lambda entry: entry[1])
     gallery.bars("round-trip", "Round trip between two processes",
-                 "Median; dashed: the floor, a fresh cache line there and back at the same moment",
+                 "Median; dashed: the floor, a fresh cache line there and back at the same time",
                  "times the floor", entries, logarithmic=True, floor_is_one=True)
 
 
@@ -96,7 +96,7 @@ def stalls(gallery, lines, scenario, title, who):
         spans = [max(figures.median_of(rounds, lambda line, name=name: line[name]), 1)
                  for name in ("longest_stall_ns", "longest_silence_ns") if name in rounds[0]]
         text = " / ".join(nanoseconds(span) for span in spans)
-        text += ", blocked to the end" if figures.blocked_of(rounds) else ""
+        text += ", blocked until the end" if figures.blocked_of(rounds) else ""
         label = peer + (", lossless" if rounds[0]["delivery"] == "lossless" else "")
         entries.append((label, spans, text + remark(rounds), peer.startswith("lapwing")))
     if entries:
@@ -108,8 +108,8 @@ def stalls(gallery, lines, scenario, title, who):
 
 def stopped(gallery, lines):
     stalls(gallery, lines, "stopped-reader", "While the only reader is stopped",
-           "longest publish; who is lossless has to wait")
-    stalls(gallery, lines, "stopped-of-two", "While one reader of two is stopped",
+           "longest publish; lossless peers have to wait")
+    stalls(gallery, lines, "stopped-of-two", "While one of two readers is stopped",
            "dot: longest publish, ring: longest silence of the other reader")
 
 
@@ -129,11 +129,11 @@ def over_floor(gallery, rows, name, title, subtitle, floor, labels):
 
 def own_rows(gallery, rows):
     over_floor(gallery, rows, "publish", "Publishing a record",
-               "Nobody reading; in brackets the median for a record of 56 bytes",
+               "Without readers; in brackets: the median for a record of 56 bytes",
                "a plain copy of the same records",
                (("publish", "one by one", True), ("publish-batch", "in batches of 32", True)))
     over_floor(gallery, rows, "bus-and-channel", "Round trips of bus and channel",
-               "Between two processes, busy; grey: the protocol alone, without what is around it",
+               "Between two busy processes; grey: only the protocol",
                "a fresh cache line there and back",
                (("round-trip", "two buses, 56 bytes", True),
                 ("round-trip-ring", "two bare rings of slots", False),
@@ -141,9 +141,9 @@ def own_rows(gallery, rows):
                 ("channel-round-trip-frames", "two bare rings of frames", False),
                 ("channel-call", "call and reply, 32 bytes", True)))
     over_floor(gallery, rows, "folds", "Folding records into state",
-               "In memory, one core; in brackets the time for a record. Plain maps keep less",
+               "In memory, on one core; in brackets: the time per record. Plain maps store less",
                "plain maps",
-               (("book-update", "order book, and its best prices", True),
+               (("book-update", "order book and its best prices", True),
                 ("fold-orders", "resting orders", True),
                 ("fold-latest", "latest of a million keys", True)))
 
@@ -160,8 +160,8 @@ def channel_sizes(gallery, rows):
         if points:
             series.append((label, colour, style, points))
     gallery.lines(
-        "channel-sizes", "Bytes a second through a channel, by the size of a message",
-        "Between two processes, every byte written and read; sockets: a send and a receive each",
+        "channel-sizes", "Throughput of a channel, by message size",
+        "Between two processes, every byte written and read; sockets: one send and one receive each",
         "message", figures.size_in_words, series, logarithmic("bytes a second", bytes_a_second))
 
 
@@ -173,17 +173,17 @@ def subscribers(gallery, lines):
             ages.append((f"{strategy}, {label}", colour, style, [
                 (size, figures.median_detail(row, percentile) * 1e3) for size, row in points]))
         for what, style, label in (("measured", "-", "subscribers"),
-                                   ("strangers", DASHED, "strangers")):
+                                   ("strangers", DASHED, "unrelated")):
             costs.append((f"{strategy}, {label}", colour, style, [
                 (size, figures.median_detail(row, what)) for size, row in points]))
 
     gallery.lines(
-        "subscribers-latency", "Age of a record when a subscriber has it",
+        "subscribers-latency", "Age of a record when a subscriber receives it",
         "100 thousand records a second in bursts of 16; all subscribers share the other cores",
         "subscribers", str, ages, logarithmic("age", nanoseconds))
     gallery.lines(
-        "subscribers-publish", "What a publish costs beside subscribers",
-        "Median for a record; dashed: beside as many unrelated processes that do as much",
+        "subscribers-publish", "Cost of a publish with subscribers",
+        "Median per record; dashed: with as many unrelated processes that do the same work",
         "subscribers", str, costs, from_zero("publish", nanoseconds))
 
 
@@ -196,15 +196,15 @@ def catch_up(gallery, lines, rows):
                             "snapshot" in subject))
     entries.sort(key=lambda entry: entry[0].split(",")[0])  # sorts the backlogs side by side
     gallery.bars("late-join", "Time until a late joiner is live",
-                 f"After so many records, {short(plans.BACKLOG_RATE)} more coming each second; "
-                 "grey: reads them all",
-                 "from the start of its process", entries, scale=nanoseconds)
+                 f"After that many records, with {short(plans.BACKLOG_RATE)} more per second; "
+                 "grey: reads all of them",
+                 "time since the start of its process", entries, scale=nanoseconds)
     if "catch-up" in rows:
         row = rows["catch-up"]
         journal_rate = figures.median_detail(row, "measured") * 1e6
         copy_rate = figures.median_detail(row, "copy") * 1e6
         gallery.bars("catch-up", "Reading the journal from the page cache",
-                     "56-byte records, every block's sum verified", "records a second",
+                     "56-byte records, with the checksum of every block verified", "records a second",
                      [("plain copy", copy_rate, short(copy_rate), False),
                       ("journal", journal_rate, short(journal_rate), True)])
 

@@ -116,7 +116,7 @@ class WordsTest(unittest.TestCase):
         for value, words in ((1e7, "10 MB/s"), (2.44e9, "2.44 GB/s"), (5e5, "500 kB/s")):
             self.assertEqual(gallery.bytes_a_second(value), words)
 
-    def test_an_axis_in_decades_holds_every_value(self):
+    def test_an_axis_in_decades_contains_every_value(self):
         self.assertEqual(gallery.whole_decades([3, 40]), (1, 100))
         self.assertEqual(gallery.whole_decades([100, 100]), (100, 1000))
 
@@ -142,7 +142,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan.scenarios, ["saturation"])
         self.assertEqual((plan.backlogs, plan.unknown), ([], []))
 
-    def test_an_unknown_name_is_not_passed_over(self):
+    def test_an_unknown_name_is_reported(self):
         self.assertEqual(plans.Plan(ROWS, {}, only=["publish", "pubish"]).unknown, ["pubish"])
 
     def test_a_quick_run_joins_late_once_and_a_full_one_after_each_backlog(self):
@@ -150,7 +150,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((quick.backlogs, quick.late_join_runs), ([1_000_000], 1))
         self.assertEqual(plans.Plan(ROWS, {}).backlogs, [1_000_000, 10_000_000])
 
-    def test_without_peers_no_scenario_of_theirs_is_planned(self):
+    def test_without_peers_no_scenario_is_planned(self):
         self.assertEqual(plans.Plan(ROWS, {}).scenarios, [])
 
 
@@ -207,14 +207,14 @@ class MeasuringTest(unittest.TestCase):
         run.rows()
         self.assertEqual(len(run.asked), 1)
 
-    def test_a_row_whose_floors_never_agree_says_so(self):
+    def test_a_row_whose_floors_never_agree_is_marked(self):
         restless = [probe(100), probe(300)] * 9
         run = self.scripted(plans.Plan(["publish"], {}), restless)
         run.rows()
         self.assertEqual(len(run.asked), measuring.ATTEMPTS_MAX)
         self.assertFalse(run.lines[-1]["steady"])
 
-    def test_what_is_compared_with_no_floor_is_not_repeated_and_counts(self):
+    def test_a_measurement_without_a_floor_is_not_repeated_and_counts(self):
         for scenario, times in (("round-trip", 2), ("stopped-reader", 1), ("stopped-of-two", 1)):
             plan = plans.Plan([], {"a": [scenario]}, only=[scenario])
             run = self.scripted(plan, [probe(100)] + [probe(300), probe(100), probe(100)] * 9)
@@ -233,7 +233,7 @@ class MeasuringTest(unittest.TestCase):
         cores = [command[command.index("--cores") + 1] for command in run.asked]
         self.assertEqual(cores[:6], ["0,1"] * 3 + ["1,0"] * 3)
 
-    def test_a_peer_is_asked_for_nothing_but_what_it_has(self):
+    def test_a_peer_is_measured_only_in_its_scenarios(self):
         peers = {"a": ["round-trip", "stopped-of-two"], "b": ["stopped-of-two"],
                  "c": ["stopped-reader"]}
         run = self.scripted(plans.Plan([], peers, quick=True, only=plans.PEER_SCENARIOS), [probe()])
@@ -245,19 +245,19 @@ class MeasuringTest(unittest.TestCase):
         self.assertEqual((small["peer"], run.asked[1][-2:]), ("a", ["--bytes", "32"]))
         self.assertEqual(run.asked[-1][-2:], ["--seconds", "3"])
 
-    def test_a_peer_saturates_for_as_long_as_every_other_whatever_its_speed(self):
+    def test_all_peers_saturate_for_the_same_time(self):
         plan = plans.Plan([], dict.fromkeys("ab", ["saturation"]), only=["saturation"])
         run = self.scripted(plan, [probe()], [{"published_per_second": 2e8}])
         run.peers()
         pilots = [line for line in run.lines if line["kind"] == "pilot"]
         self.assertEqual([line["peer"] for line in pilots], ["a", "b"])
-        told = [command[command.index("--records") + 1] for command in run.asked
+        counts = [command[command.index("--records") + 1] for command in run.asked
                 if "--records" in command]
         rounds = 2 * plan.rounds("saturation")
-        self.assertEqual(told, [str(round(2e8 * plans.SATURATION_SECONDS))] * rounds)
+        self.assertEqual(counts, [str(round(2e8 * plans.SATURATION_SECONDS))] * rounds)
         self.assertEqual(len(run.asked), rounds + 2)
 
-    def test_the_joins_of_every_run_are_put_together_by_who_joins(self):
+    def test_the_joins_of_all_runs_are_grouped_by_subject(self):
         joins = [{"run": run, "subject": subject, "milliseconds": run * factor, "said": ""}
                  for run in (1, 2, 3) for subject, factor in (("tail", 10.0), ("orders", 1.0))]
         run = self.scripted(plans.Plan([], {}, only=["late-join"]), [probe()], joins)
@@ -267,19 +267,19 @@ class MeasuringTest(unittest.TestCase):
         asked = [command[command.index("--backlog") + 1] for command in run.asked]
         self.assertEqual(asked, [str(backlog) for backlog in plans.BACKLOGS])
 
-    def test_a_failure_is_told_with_what_was_said_before_it(self):
+    def test_a_failure_includes_the_message_before_it(self):
         run = measuring.Measuring(self.out, self.out, self.out, "", "", plans.Plan([], {}),
                                   print)
         self.addCleanup(run.close)
-        for said, told in (("no room\npair: it ended", "pair: it ended (no room)"),
+        for printed, reason in (("no room\npair: it ended", "pair: it ended (no room)"),
                            ("no room\n\tat main\npair: it ended", "pair: it ended (no room)"),
                            ("no room", "no room"), ("", "it ended with 3")):
             with self.assertRaises(measuring.Failed) as failure:
                 run.program([sys.executable, "-c", "import sys; sys.stderr.write(sys.argv[1]); "
-                             "sys.exit(3)", said])
-            self.assertEqual(str(failure.exception), told)
+                             "sys.exit(3)", printed])
+            self.assertEqual(str(failure.exception), reason)
 
-    def test_without_valgrind_the_report_says_that_nothing_was_counted(self):
+    def test_without_valgrind_the_report_shows_why_nothing_was_counted(self):
         plan = plans.Plan([], {}, only=["instructions"])
         run = self.scripted(plan, [probe()], [{"skipped": "valgrind is not installed"}])
         run.instructions()
@@ -288,7 +288,7 @@ class MeasuringTest(unittest.TestCase):
         self.assertNotIn("## Instructions", text)
         self.assertIn("- `instructions`: SKIPPED: valgrind is not installed", text)
 
-    def test_everything_is_written_down_at_once_a_failure_too(self):
+    def test_results_and_failures_are_written_at_once(self):
         def fail():
             raise measuring.Failed("it broke")
         run = self.scripted(plans.Plan(["publish"], {}), [probe()], fail)
@@ -299,25 +299,25 @@ class MeasuringTest(unittest.TestCase):
 
 
 class ReportTest(unittest.TestCase):
-    def test_every_kind_of_line_comes_into_the_report(self):
+    def test_the_report_contains_every_kind_of_line(self):
         text = report_of(sample())
         for title in ("Every row", "One way", "Publishing with a journal", "Subscribers",
-                      "The channel", "Beside others", "Late join", "Instructions", "The machine"):
+                      "The channel", "Comparison with peers", "Late join", "Instructions", "The machine"):
             self.assertIn(f"## {title}", text)
         self.assertIn("**missed**", text)
 
-    def test_instructions_are_told_with_the_compiler_that_made_them(self):
+    def test_instructions_are_reported_with_their_compiler(self):
         text = report_of(sample())
         self.assertIn("| `poll_batch` | 38.7 |", text)
         self.assertIn("x86_64 gcc 12", text)
 
-    def test_torn_and_lost_records_of_a_peer_are_told(self):
+    def test_torn_and_lost_records_of_a_peer_are_reported(self):
         line = next(line for line in report_of(sample()).splitlines()
                     if line.startswith("| head-counter-ring"))
         self.assertEqual([cell.strip() for cell in line.split("|")][4:8],
                          ["5", "5", "1,234", "0"])
 
-    def test_who_waits_for_a_stopped_reader_is_told_and_what_the_other_one_heard(self):
+    def test_the_effects_of_a_stopped_reader_are_reported(self):
         text = report_of(sample())
         self.assertIn("100,000 records a second for 3 s, while the only reader is stopped.", text)
         cells = {line.split(" | ")[0]: line.split(" | ") for line in text.splitlines()
@@ -328,24 +328,24 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(cells["| aeron"][6], "no")
         self.assertEqual(cells["| aeron"][9:14], ["290,000", "10,000", "0", "0", "2.5 s"])
 
-    def test_the_stalls_of_a_slow_disk_stand_beside_its_percentiles(self):
+    def test_the_stalls_of_a_slow_disk_are_next_to_its_percentiles(self):
         line = next(line for line in report_of(sample()).splitlines()
                     if line.startswith("| `journal-disk-slow`") and "105,287" in line)
         self.assertEqual([cell.strip() for cell in line.split("|")][9:12],
                          ["7", "12.5 ms", "105,287"])
 
-    def test_the_channel_stands_beside_sockets_by_the_size_of_a_message(self):
+    def test_the_channel_is_compared_with_sockets_by_message_size(self):
         text = report_of(sample())
-        channel = text[text.index("## The channel"):text.index("## Beside")].splitlines()
+        channel = text[text.index("## The channel"):text.index("## Comparison")].splitlines()
         cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in channel]
         self.assertIn(["64 B", "2.40", "0.04", "0.05", "60.00 (60.00 to 60.00)"], cells)
         self.assertIn(["4 KiB", "25.0", "3.00", "3.70", "8.30 (8.30 to 8.30)"], cells)
-        self.assertIn(["4 MiB", "4.70", "3.40", "too large for it", "1.40 (1.40 to 1.40)"], cells)
+        self.assertIn(["4 MiB", "4.70", "3.40", "too large", "1.40 (1.40 to 1.40)"], cells)
         self.assertNotIn("`channel-64`", "".join(channel))
         row_of_trip = next(line for line in cells if line[:1] == ["`channel-round-trip`"])
         self.assertEqual(row_of_trip[2:5], ["120.0 ns", "with fences 130.0 ns", "`walk` 100.0"])
 
-    def test_budgets_of_far_cores_and_in_a_unit_are_told(self):
+    def test_budgets_of_far_cores_and_with_a_unit_are_reported(self):
         above = {"at_most": 3, "unit": "ns", "detail": "above bare p50", "worse_placement": 4.25}
         restart = {"at_most": 60, "unit": "ms", "detail": "", "worse_placement": 51.04}
         for row_of, words in (
@@ -357,25 +357,25 @@ class ReportTest(unittest.TestCase):
                 (row("a"), "none")):
             self.assertEqual(document.verdict(row_of), words)
 
-    def test_a_fault_and_a_missing_peer_are_told(self):
+    def test_a_fault_and_a_missing_peer_are_reported(self):
         lines = [*sample(), row("one-reader", fault="3 torn records")]
         text = report_of(lines, missing={"aeron": "no Java"})
         self.assertIn("FAULT: 3 torn records", text)
         self.assertIn("- aeron: no Java", text)
         self.assertIn("- `one-reader`: FAULT: 3 torn records", text)
 
-    def test_a_peer_whose_every_round_was_between_unequal_floors_is_shown_and_marked(self):
+    def test_a_peer_with_only_unequal_floors_is_shown_and_marked(self):
         trip = {"block_ns_p50": 110, "damaged": 0, "ns": {"p99_9": 300, "max": 20000}}
         flat = {"delivered_per_second": 8e7, "published_per_second": 9e7, "lost": 5,
                 "reported_lost": 5, "torn": 0, "out_of_order": 0}
         for scenario, fields in (("round-trip", trip), ("saturation", flat)):
             lines = [peer("a", scenario, steady=False, **fields)]
             cells = next(line for line in report_of(lines).splitlines() if line.startswith("| a |"))
-            self.assertTrue(cells.endswith("| 1 | floors differed around it |"), cells)
+            self.assertTrue(cells.endswith("| 1 | the floors differed |"), cells)
             steady = [*lines, peer("a", scenario, **fields)]
-            self.assertNotIn("floors differed", report_of(steady))
+            self.assertNotIn("the floors differed", report_of(steady))
 
-    def test_a_round_with_a_fault_or_between_unequal_floors_counts_for_nobody(self):
+    def test_a_round_with_a_fault_or_between_unequal_floors_does_not_count(self):
         lines = [peer("a", "round-trip", block_ns_p50=1), peer("a", "round-trip", steady=False),
                  {**peer("a", "round-trip"), "fault": "damaged"}]
         self.assertEqual(len(figures.peers_of(lines, "round-trip")["a"]), 1)
@@ -384,7 +384,7 @@ class ReportTest(unittest.TestCase):
         trials = [{"curve": [[0.5, value], [1.0, 10 * value]]} for value in (1.0, 2.0, 30.0)]
         self.assertEqual(figures.curve_of({"trials": trials}), [(0.5, 2.0), (1.0, 300.0)])
 
-    def test_bare_lines_stand_below_each_one_way_row_that_had_them(self):
+    def test_bare_lines_are_below_each_one_way_row_that_has_them(self):
         lines = report_of(sample()).splitlines()
         for name, its, bare in (("10k", "180 ns", "160 ns"), ("1m", "140 ns", "120 ns")):
             place = next(i for i, line in enumerate(lines)
@@ -401,7 +401,7 @@ class ReportTest(unittest.TestCase):
             pictures.draw(out, lines, False)
         return f'id="{gallery.FLOORS}"' in (out / "latency.svg").read_text(encoding="utf-8")
 
-    def test_the_latency_shows_what_bare_lines_did_where_it_is_known(self):
+    def test_the_latency_picture_shows_bare_lines_if_they_were_measured(self):
         if pictures.pyplot is None:
             self.skipTest("SKIPPED: python3-matplotlib is not installed")
         self.assertTrue(self.shows_floors(sample()))
@@ -433,34 +433,34 @@ def flat(name, millions, **more):
 
 
 class ComparisonTest(unittest.TestCase):
-    def told(self, what, *lines, rivals=("b", "c")):
+    def cells_of(self, what, *lines, rivals=("b", "c")):
         """The other cells of that line; None if there is no such line."""
         cells = [[cell.strip() for cell in line.split("|")[1:-1]]
                  for line in report_of(list(lines), rivals=rivals).splitlines()]
         return next((line[1:] for line in cells if line[:1] == [what]), None)
 
     def buses(self, *lines):
-        return self.told("round trip over two buses", trip("c", 900), trip("torn", 20), *lines)
+        return self.cells_of("round trip over two buses", trip("c", 900), trip("torn", 20), *lines)
 
     def delivery(self, *lines):
-        return self.told("records delivered to one live reader", flat("c", 50), flat("torn", 900),
+        return self.cells_of("records delivered to one live reader", flat("c", 50), flat("torn", 900),
                          *lines)
 
-    def test_a_round_trip_is_held_against_the_fastest_rival_unless_that_is_at_the_floor(self):
+    def test_a_round_trip_is_compared_with_the_fastest_rival_unless_that_is_at_the_floor(self):
         for ours, rival, words in (
                 (110, 136, ["1.10 × walk", "b: 1.36 × walk", "0.81", "≤ 0.85: met"]),
                 (120, 136, ["1.20 × walk", "b: 1.36 × walk", "0.88", "≤ 0.85: **missed**"]),
                 (120, 130, ["1.20 × walk", "b: 1.30 × walk", "0.92",
-                            "none: it is not above 1.35 × walk itself"])):
+                            "none: the fastest is not above 1.35 × walk"])):
             self.assertEqual(self.buses(trip("lapwing", ours), trip("b", rival)), words)
 
-    def test_the_channel_is_held_against_messages_of_its_size(self):
+    def test_the_channel_is_compared_with_messages_of_its_size(self):
         lines = [trip(name, ns, size) for size, factor in (("round-trip", 9), ("round-trip-32", 1))
                  for name, ns in (("lapwing-channel", 90 * factor), ("b", 200), ("c", 300))]
-        self.assertEqual(self.told("round trip over two channels, 32 bytes", *lines),
+        self.assertEqual(self.cells_of("round trip over two channels, 32 bytes", *lines),
                          ["0.90 × walk", "b: 2.00 × walk", "0.45", "≤ 0.85: met"])
 
-    def test_what_is_delivered_is_held_against_the_fastest_rival(self):
+    def test_delivery_is_compared_with_the_fastest_rival(self):
         for ours, words in ((240, ["1.60", "≥ 1.3: met"]), (165, ["1.10", "≥ 1.3: **missed**"])):
             self.assertEqual(self.delivery(flat("lapwing", ours), flat("b", 150)), [
                 f"{ours}.0 million a second", "b: 150.0 million a second", *words])
@@ -480,22 +480,22 @@ class ComparisonTest(unittest.TestCase):
         lost = {**trip("b", 200), "fault": "damaged"}
         self.assertEqual(self.buses(trip("lapwing", 110), lost)[3], "none: not measured: b")
 
-    def test_a_promise_that_lapwing_broke_in_any_round_is_the_verdict(self):
+    def test_a_promise_that_lapwing_breaks_in_any_round_is_the_verdict(self):
         good = (flat("lapwing", 240), flat("b", 100))
         for broken, words in (({"fault": "3 torn records"}, "3 torn records"),
                               ({"lost": 9}, "9 records lost, 7 reported")):
             self.assertEqual(self.delivery(*good, flat("lapwing", 240, **broken))[3],
                              f"**FAULT: {words}**")
 
-    def test_rounds_between_unequal_floors_are_marked_where_there_are_no_others(self):
+    def test_rounds_between_unequal_floors_are_marked_if_there_are_no_others(self):
         restless = trip("b", 200, steady=False)
         self.assertEqual(self.buses(trip("lapwing", 110), restless)[3],
-                         "≤ 0.85: met; floors differed around it")
+                         "≤ 0.85: met; the floors differed")
         self.assertEqual(self.buses(trip("lapwing", 110), restless, trip("b", 200))[3],
                          "≤ 0.85: met")
 
-    def test_a_run_that_lists_no_rivals_compares_with_none(self):
-        self.assertIsNone(self.told("round trip over two buses", trip("lapwing", 110),
+    def test_without_rivals_there_is_no_comparison(self):
+        self.assertIsNone(self.cells_of("round trip over two buses", trip("lapwing", 110),
                                     trip("b", 200), rivals=()))
 
     def test_rivals_work_between_processes_and_tear_nothing(self):

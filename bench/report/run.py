@@ -20,13 +20,12 @@ import plan as plans
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RINGS = pathlib.Path("/dev/shm")
-ABOUT = """Measures Lapwing on this machine, beside what one would pick instead; writes a report.
+ABOUT = """Measures Lapwing and its alternatives on this machine, and writes a report.
 
-Ends with 0 when everything was measured that this machine can measure, 1 when something failed, a
-promise was broken (a torn record) or the run was interrupted, 2 for wrong usage. What needs two
-cores or a file that is not there is SKIPPED, which is told with the reason. A machine whose figures
-are not to be trusted is told loudly, at the end and at the top of the report, and does not change
-the exit code.
+Exit: 0 everything that this machine can measure was measured; 1 a measurement failed, a promise was
+broken (a torn record) or the run was interrupted; 2 wrong usage. Measurements that need two cores or
+a missing file are SKIPPED, with the reason. If the figures are not to be trusted, a warning is
+printed at the end and at the top of the report. It does not change the exit code.
 """
 
 
@@ -37,20 +36,20 @@ def arguments_of(command_line):
                         help="a few rows, two trials each: under three minutes, or about six "
                              "with all peers")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
-                        help="rows (a beginning such as one-way will do), scenarios of peers "
+                        help="rows (or the beginning of their names, such as one-way), scenarios of peers "
                              f"({', '.join(plans.PEER_SCENARIOS)}), {plans.LATE_JOINS}, "
-                             f"{plans.INSTRUCTIONS}; --list names them")
+                             f"{plans.INSTRUCTIONS}; --list prints all names")
     parser.add_argument("--peers", default="all", metavar="LIST",
                         help="all, none, or names separated by commas; default: all")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR",
                         help="default: bench/results/<host>-<date>")
     parser.add_argument("--disk", type=pathlib.Path, metavar="DIR", default=ROOT / "build",
-                        help="a folder on the disk to be measured; default: build")
+                        help="a folder on the measured disk; default: build")
     parser.add_argument("--list", action="store_true",
-                        help="name everything that --only takes, measure nothing")
+                        help="print all names that --only accepts, without measuring")
     parser.add_argument("--again", type=pathlib.Path, metavar="DIR",
-                        help="measure nothing: write report and pictures of an earlier run anew, "
-                             "from its raw.jsonl and environment.json")
+                        help="write the report and pictures of an earlier run again, from its "
+                             "raw.jsonl and environment.json, without measuring")
     # For tests: the root of the files that describe the machine.
     parser.add_argument("--system-root", default="/", help=argparse.SUPPRESS)
     return parser.parse_args(command_line)
@@ -73,7 +72,7 @@ def peers_asked_for(asked, known):
     names = asked.split(",")
     for name in names:
         if name not in known:
-            say(f"{name} is not a peer; there are: {', '.join(known) or 'none'}")
+            say(f"unknown peer {name}. Peers: {', '.join(known) or 'none'}")
             sys.exit(2)
     return {name: known[name] for name in names}
 
@@ -110,11 +109,11 @@ def announce(plan, out):
     if plan.scenarios:
         count = len(plan.peers_with(*plan.scenarios))
         parts.append(f"{' and '.join(plan.scenarios)} with {count} peer{'s' if count > 1 else ''}")
-    say(f"measures {', '.join(parts)}: about {plans.in_words(plan.seconds())}")
-    say(f"the report comes to {out}; leave the machine alone until then")
+    say(f"measuring {', '.join(parts)}: about {plans.in_words(plan.seconds())}")
+    say(f"the report will be in {out}. Do not use this machine until then.")
 
 
-def end_when_told():
+def end_on_signals():
     """Makes SIGTERM and SIGHUP end a run like Ctrl-C, unless they were ignored at the start."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -138,7 +137,7 @@ def measure_all(measuring_run, machine):
         measuring_run.peers()
         measuring_run.late_joins()
     except KeyboardInterrupt:
-        say("interrupted; reporting what there is")
+        say("interrupted; reporting the measurements so far")
         measuring_run.write("interrupted", {})
     finally:
         measuring_run.close()
@@ -160,17 +159,17 @@ def main(command_line):
     machine = environment.record(arguments.system_root)
     known = measuring.peers_listed(ROOT)
     asked = peers_asked_for(arguments.peers, known)
-    say(f"builds Lapwing{' and ' + str(len(asked)) + ' peers' if asked else ''}, measures, and "
-        "writes a report with pictures")
-    say(f"a first build takes about {plans.in_words(plans.BUILD_SECONDS)}"
-        + (" and what the peers' packages take" if asked else "") + ", a later one seconds")
+    say(f"building Lapwing{' and ' + str(len(asked)) + ' peers' if asked else ''}, then measuring, "
+        "then writing a report with pictures")
+    say(f"the first build takes about {plans.in_words(plans.BUILD_SECONDS)}"
+        + (", plus the peers' packages" if asked else "") + "; later builds take seconds")
     build = measuring.build_programs(ROOT, ["lapwing_bench"], say)
     plan = plans.Plan(rows_known(build), asked, arguments.quick, arguments.only)
     if plan.unknown:
-        say(f"nothing is called {', '.join(plan.unknown)}; --list shows the names")
+        say(f"unknown name {', '.join(plan.unknown)}. --list prints all names.")
         return 2
     if not (plan.rows or plan.instructions or plan.backlogs or plan.scenarios):
-        say("nothing to measure: no peer that was asked for has this scenario")
+        say("nothing to measure: no selected peer has this scenario")
         return 2
     if plan.instructions:
         measuring.build_programs(ROOT, ["lapwing_instructions"], say)
@@ -181,11 +180,11 @@ def main(command_line):
     machine["date"] = time.strftime("%Y-%m-%d-%H%M", time.gmtime())
     machine["commit"] = commit_of(ROOT)
     out = arguments.out or ROOT / "bench" / "results" / f"{machine['host']}-{machine['date']}"
-    with measuring.writing_to(out, "--out names another folder"):
+    with measuring.writing_to(out, "Name another folder with --out"):
         out.mkdir(parents=True, exist_ok=True)
     announce(plan, out)
-    with (folder_in(RINGS, "make it writable, the rings are kept there") as rings,
-          folder_in(arguments.disk, "--disk names another folder") as disk):
+    with (folder_in(RINGS, "Make it writable: the rings are stored there") as rings,
+          folder_in(arguments.disk, "Name another folder with --disk") as disk):
         run = measuring.Measuring(ROOT, build, out, rings, disk, plan, say,
                                   lambda lines: distrust_of(machine, lines))
         measure_all(run, machine)
@@ -193,11 +192,11 @@ def main(command_line):
     machine["command"] = shlex.join(["bench/run.sh", *command_line])
     machine["missing"] = missing
     machine["rivals"] = measuring.rivals_listed(ROOT)
-    with measuring.writing_to(out, "the report needs this file, and the run has to be made anew"):
+    with measuring.writing_to(out, "The report needs this file: start the run again"):
         (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n",
                                               encoding="utf-8")
     say(f"done in {plans.in_words(time.monotonic() - began)}, "
-        f"{plans.in_words(plan.seconds())} were announced")
+        f"estimated: {plans.in_words(plan.seconds())}")
     return report_on(out, machine, run.lines)
 
 
@@ -208,7 +207,7 @@ def again(out):
         lines = [json.loads(line) for line in
                  (out / "raw.jsonl").read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:
-        say(f"{out} does not hold a run that ended: {error}")
+        say(f"{out} does not contain a finished run: {error}")
         return 2
     return report_on(out, machine, lines)
 
@@ -217,7 +216,7 @@ def report_on(out, machine, lines):
     """Writes the report and pictures, and prints problems. Returns the exit code."""
     reasons = distrust_of(machine, lines)
     later = shlex.join(["bench/run.sh", "--again", str(out)])
-    with measuring.writing_to(out, f"when there is room, {later} writes what was measured"):
+    with measuring.writing_to(out, f"Free some space, then write the report with {later}"):
         drawn = pictures.draw(out, lines, bool(reasons))
         (out / "report.md").write_text(document.report(
             machine, lines, drawn, machine["missing"], reasons, environment.remarks(machine),
@@ -236,7 +235,7 @@ def report_on(out, machine, lines):
 
 def main_for_shells(command_line):
     """Runs main(), without a traceback for interrupts by the user."""
-    end_when_told()
+    end_on_signals()
     try:
         code = main(command_line)
         sys.stdout.flush()
@@ -249,7 +248,7 @@ def main_for_shells(command_line):
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
-        say_aside("ended: nobody reads its output any more")
+        say_aside("ended: the reader of its output is gone")
         return 1
 
 

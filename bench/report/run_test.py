@@ -45,7 +45,7 @@ def tidy(*_):
     (folder / "tidied").touch()
     sys.exit(1)
 signal.signal(signal.SIGTERM, tidy)
-signal.alarm(300)  # should nobody end it
+signal.alarm(300)  # ends a hang
 (folder / "half").write_text(str(os.getpid()))
 (folder / "half").rename(folder / "begun")
 while True:
@@ -116,9 +116,9 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 0)
         loud = printed[printed.index("!!!!"):]
         self.assertEqual(loud.splitlines()[-1], "!" * 78)
-        for said in (loud, "\n".join(text.splitlines()[:8])):
-            self.assertIn(document.WARNING, said)
-            self.assertIn(because, said)
+        for warning in (loud, "\n".join(text.splitlines()[:8])):
+            self.assertIn(document.WARNING, warning)
+            self.assertIn(because, warning)
         drawn = 1 if pictures.pyplot is not None and "trials" in self.answer else 0
         self.assertEqual(self.pictures_that_warn(), [True] * drawn)
 
@@ -130,28 +130,28 @@ class RunTest(unittest.TestCase):
         if pictures.pyplot is not None:
             self.assertEqual(len(self.pictures_that_warn()), 1)
 
-    def test_without_git_the_report_says_that_the_commit_is_unknown(self):
+    def test_without_git_the_commit_is_unknown(self):
         with mock.patch.dict(run.subprocess.os.environ, {"PATH": str(self.folder)}):
             code, _, text = self.run_it()
         self.assertEqual(code, 0)
-        self.assertIn("of commit unknown.", text)
+        self.assertIn("from commit unknown.", text)
 
-    def test_a_run_by_a_clock_that_is_not_believed_warns_everywhere(self):
+    def test_a_run_with_an_untrusted_clock_warns_everywhere(self):
         self.change({CLOCK: "hpet\n"})
         self.assert_warns_everywhere(self.run_it(), "the kernel's clock source is hpet")
 
-    def test_a_run_beside_somebody_who_works_warns_everywhere(self):
+    def test_a_run_on_a_busy_machine_warns_everywhere(self):
         self.taken = BUSY
         self.assert_warns_everywhere(self.run_it(), "stress-ng-cpu up to 90%")
 
-    def test_a_long_run_that_will_warn_says_so_once_while_it_measures(self):
+    def test_a_long_run_warns_once_while_it_measures(self):
         self.taken = BUSY
         self.rows = [f"one-way-{rate}" for rate in range(7)]
         _, printed, _ = self.run_it()
-        said = [line for line in printed.splitlines() if line.startswith("bench: ")]
-        early = [line for line in said if "so far not to be trusted: other processes took" in line]
+        messages = [line for line in printed.splitlines() if line.startswith("bench: ")]
+        early = [line for line in messages if "so far are not to be trusted: other processes took" in line]
         self.assertEqual(len(early), 1)
-        self.assertEqual(said[said.index(early[0]) + 1], "bench: row 6 of 7: one-way-5")
+        self.assertEqual(messages[messages.index(early[0]) + 1], "bench: row 6 of 7: one-way-5")
         self.taken = QUIET
         self.assertNotIn("so far", self.run_it()[1])
 
@@ -160,7 +160,7 @@ class RunTest(unittest.TestCase):
         self.probe.update(cores=[2, 2], line_ns=0.0, walk_ns=0.0)
         self.answer = {"kind": "row", "name": "one-way-1m", "skipped": "needs two cores"}
 
-    def test_a_run_on_one_core_warns_and_says_what_it_skipped_and_why(self):
+    def test_a_run_on_one_core_warns_and_lists_skipped_measurements(self):
         self.one_core()
         outcome = self.run_it()
         self.assert_warns_everywhere(outcome, "this run has 1 core")
@@ -176,10 +176,10 @@ class RunTest(unittest.TestCase):
         self.assertIn("bench: saturation: SKIPPED: needs two cores", printed)
         self.assertIn("- `every peer's saturation`: SKIPPED: needs two cores", text)
 
-    def test_a_run_in_which_no_peer_has_what_was_asked_for_says_so(self):
+    def test_a_scenario_that_no_selected_peer_has_is_an_error(self):
         code, printed, text = self.run_it("--only", "round-trip", "--peers", "pipe")
         self.assertEqual((code, text), (2, ""))
-        self.assertIn("no peer that was asked for has this scenario", printed)
+        self.assertIn("no selected peer has this scenario", printed)
 
     def on_a_full_disk(self, name):
         """The output of a run that cannot write the file of that name."""
@@ -191,49 +191,49 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 1)
         return printed.splitlines()[-1]
 
-    def test_a_full_disk_is_told_with_what_can_be_done(self):
+    def test_the_message_about_a_full_disk_contains_a_remedy(self):
         out = self.folder / "out"
         self.assertEqual(self.on_a_full_disk("raw.jsonl"),
-                         f"bench: cannot write to {out}/raw.jsonl: No space left on device; make "
-                         "room or name another folder with --out")
+                         f"bench: cannot write to {out}/raw.jsonl: No space left on device. Free "
+                         "some space, or name another folder with --out.")
         self.assertEqual(self.on_a_full_disk("environment.json"),
-                         f"bench: cannot write to {out}: No space left on device; the report needs "
-                         "this file, and the run has to be made anew")
+                         f"bench: cannot write to {out}: No space left on device. The report needs "
+                         "this file: start the run again.")
         self.assertEqual(self.on_a_full_disk("report.md"),
-                         f"bench: cannot write to {out}: No space left on device; when there is "
-                         f"room, bench/run.sh --again {out} writes what was measured")
+                         f"bench: cannot write to {out}: No space left on device. Free some space, "
+                         f"then write the report with bench/run.sh --again {out}.")
         self.assertEqual(self.again()[0], 0)
         self.assertIn("| `one-way-1m` |", (out / "report.md").read_text(encoding="utf-8"))
 
-    def test_a_folder_that_cannot_be_made_is_told_before_anything_is_measured(self):
+    def test_a_folder_that_cannot_be_created_is_reported_before_measuring(self):
         for name in ("disk", "out"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
             (self.folder / name).write_text("a file", encoding="utf-8")
             code, printed, _ = self.run_it()
             self.assertEqual((code, self.scratch), (1, set()))
             self.assertEqual(printed.splitlines()[-1], "bench: cannot write to "
-                             f"{self.folder}/{name}: File exists; --{name} names another folder")
+                             f"{self.folder}/{name}: File exists. Name another folder with --{name}.")
 
     def again(self):
         printed = io.StringIO()
         with mock.patch.object(gallery, "ENDING", "svg"), contextlib.redirect_stdout(printed):
             return run.main(["--again", str(self.folder / "out")]), printed.getvalue()
 
-    def test_the_names_are_all_that_is_listed(self):
+    def test_list_prints_only_names(self):
         code, printed, _ = self.run_it("--list")
         self.assertEqual((code, printed.split()), (0, [
             *self.rows, *run.plans.PEER_SCENARIOS, run.plans.LATE_JOINS, run.plans.INSTRUCTIONS]))
 
-    def test_whoever_stops_reading_ends_it_without_a_traceback(self):
+    def test_a_closed_output_ends_the_run_without_a_traceback(self):
         program = ("import sys, run; run.main = lambda _: print('x' * 1_000_000); "
                    "sys.exit(run.main_for_shells([]))")
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
                               cwd=pathlib.Path(__file__).parent) as running:
             running.stdout.close()
-            told = running.stderr.read()
-        self.assertEqual((running.returncode, told),
-                         (1, "bench: ended: nobody reads its output any more\n"))
+            printed = running.stderr.read()
+        self.assertEqual((running.returncode, printed),
+                         (1, "bench: ended: the reader of its output is gone\n"))
 
     def end_with(self, number, program, tidy_seconds):
         """(exit code, output) of a run that receives the signal, with its children."""
@@ -248,40 +248,40 @@ class RunTest(unittest.TestCase):
                 self.assertIsNone(running.poll())
                 time.sleep(0.01)
             running.send_signal(number)
-            told = running.communicate(timeout=HANG_SECONDS)[1]
+            printed = running.communicate(timeout=HANG_SECONDS)[1]
         started = int((self.folder / "begun").read_text(encoding="utf-8"))
         with self.assertRaises(ProcessLookupError):
             os.kill(started, 0)
-        return running.returncode, told
+        return running.returncode, printed
 
-    def test_a_run_that_is_told_to_end_ends_what_it_has_started_first(self):
+    def test_a_signal_ends_the_programs_of_a_run_first(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 self.assertEqual(self.end_with(number, TIDY, HANG_SECONDS),
                                  (1, "bench: interrupted\n"))
                 self.assertTrue((self.folder / "tidied").exists())
 
-    def test_a_run_that_was_started_to_ignore_a_closed_terminal_goes_on(self):
+    def test_a_run_that_ignores_a_closed_terminal_continues(self):
         program = ("import os, signal, run; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
-                   "run.end_when_told(); os.kill(os.getpid(), signal.SIGHUP); print('goes on')")
+                   "run.end_on_signals(); os.kill(os.getpid(), signal.SIGHUP); print('continues')")
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                               cwd=pathlib.Path(__file__).parent, check=False)
-        self.assertEqual(done.stdout, "goes on\n", done.stderr)
+        self.assertEqual(done.stdout, "continues\n", done.stderr)
 
-    def test_what_does_not_end_when_it_is_told_to_is_killed(self):
+    def test_a_program_that_ignores_signals_is_killed(self):
         self.assertEqual(self.end_with(signal.SIGTERM, DEAF, 0.1), (1, "bench: interrupted\n"))
 
-    def test_a_report_can_be_written_again_and_says_the_same(self):
+    def test_a_report_can_be_written_again_without_changes(self):
         self.taken = BUSY
         code, printed, text = self.run_it()
         report = self.folder / "out" / "report.md"
         report.unlink()
-        said_again = self.again()
+        code_again, printed_again = self.again()
         self.assertEqual(report.read_text(encoding="utf-8"), text)
-        self.assertEqual(said_again[0], code)
-        self.assertIn(said_again[1][said_again[1].index("!!!!"):], printed)
+        self.assertEqual(code_again, code)
+        self.assertIn(printed_again[printed_again.index("!!!!"):], printed)
 
-    def test_a_run_that_never_ended_is_not_reported_again(self):
+    def test_an_unfinished_run_cannot_be_reported_again(self):
         self.assertEqual(self.again()[0], 2)
 
     def test_a_broken_promise_ends_the_run_with_1(self):
@@ -290,7 +290,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("bench: one-way-1m: FAULT: 3 torn records", printed)
 
-    def test_an_interrupted_run_says_so_reports_what_there_is_and_ends_with_1(self):
+    def test_an_interrupted_run_reports_its_results_and_ends_with_1(self):
         def interrupt(command):
             if "one-way-10k" in command:
                 raise KeyboardInterrupt

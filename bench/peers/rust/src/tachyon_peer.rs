@@ -36,7 +36,7 @@ fn open_bus(options: &Options, name: &str) -> Bus {
         }
         thread::sleep(Duration::from_millis(10));
     }
-    fail("nobody listened")
+    fail("no process listened")
 }
 
 #[inline(always)]
