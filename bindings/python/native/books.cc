@@ -118,7 +118,7 @@ class Books : public Handle {
   static void check_column(const Memory& column, std::size_t rows) {
     if (column.column() != nullptr && column.column_rows() < rows) {
       raise(LAPWING_ERROR_INVALID_ARGUMENT,
-            "a column has fewer numbers than there are rows. Pass the item as it was read");
+            "a column has fewer numbers than there are rows. Pass the item unchanged");
     }
   }
   void take(const lapwing_batch& batch) {

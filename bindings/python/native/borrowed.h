@@ -31,8 +31,7 @@ template <typename T>
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   Borrowed& borrowed = *nb::inst_ptr<T>(self)->borrowed;
   if (borrowed.is_ended) {
-    PyErr_SetString(PyExc_BufferError,
-                    "the memory was given back: release, commit or close ended it");
+    PyErr_SetString(PyExc_BufferError, "the memory was returned by release, commit or close");
     return -1;
   }
   const Py_ssize_t bytes = static_cast<Py_ssize_t>(borrowed.bytes);

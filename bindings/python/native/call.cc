@@ -104,8 +104,9 @@ std::uint64_t whole(const char* name, nb::handle value, std::uint64_t most) {
 }
 
 lapwing_result Handle::add_to(lapwing_wait_set*, std::size_t, std::uint64_t*, lapwing_error*) {
-  PyErr_SetString(PyExc_TypeError,
-                  "source is not waited for. Give a subscriber, a channel or a listener");
+  PyErr_SetString(
+      PyExc_TypeError,
+      "a wait set cannot wait for this source. Give a subscriber, a channel or a listener");
   raise_python();
 }
 
@@ -118,8 +119,8 @@ void Handle::destroy() {
 Use::Use(Handle& handle) : handle_(handle) {
   if (handle.is_busy) {
     raise(LAPWING_ERROR_MISUSE,
-          "another thread is inside a call of this object. One thread at a time may use it: end "
-          "the other one's wait with interrupt()");
+          "another thread is calling a method of this object. Only one thread at a time may use "
+          "it. End the wait of the other thread with interrupt()");
   }
   handle.is_busy = true;
 }
@@ -210,7 +211,7 @@ bool has_objects(nb::handle dtype) {
 void refuse_objects(nb::handle memory) {
   if (!is_array(memory) || !has_objects(dtype_of(memory))) return;
   raise(LAPWING_ERROR_INVALID_ARGUMENT,
-        "the array holds Python objects. Pass one whose dtype is of plain fields");
+        "the array holds Python objects. Pass an array whose dtype has only plain fields");
 }
 
 // Whether a cheap check shows that the memory has no fields.
@@ -268,7 +269,7 @@ std::uint64_t* Memory::column() const {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(view_.buf) % alignof(std::uint64_t) == 0;
   if (view_.itemsize != sizeof(std::uint64_t) || !is_aligned) {
     raise(LAPWING_ERROR_INVALID_ARGUMENT,
-          "a column holds 8-byte numbers. Pass numpy.empty(rows, numpy.uint64)");
+          "a column must be an array of 8-byte numbers. Pass numpy.empty(rows, numpy.uint64)");
   }
   return static_cast<std::uint64_t*>(view_.buf);
 }

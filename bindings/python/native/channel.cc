@@ -76,10 +76,11 @@ void Channel::check_unused() {
   Failure failure;
   if (api.channel_close(channel_, &failure) == LAPWING_OK) {
     raise(LAPWING_ERROR_MISUSE,
-          "the channel is closed, but a view of its memory is alive. Delete the view, then "
-          "destroy() gives the memory back");
+          "the channel is closed, but a view of its memory is alive. Delete the view, then call "
+          "destroy() to free the memory");
   }
-  raise(LAPWING_ERROR_MISUSE, "a view of the channel's memory is alive. Delete it, then destroy()");
+  raise(LAPWING_ERROR_MISUSE,
+        "a view of the channel's memory is alive. Delete the view, then call destroy()");
 }
 
 void Channel::free_now() {
@@ -373,8 +374,8 @@ nb::class_<T> bind_memory(nb::module_& module, const char* name, const char* doc
 void bind_channel(nb::module_& module) {
   using nb::arg;
   bind_memory<Message>(module, "Message",
-                       "A borrowed message: read-only memory of the producer's until it is "
-                       "released. bytes() copies it, memoryview() and numpy.frombuffer() do not.")
+                       "A borrowed message: read-only memory of the producer, valid until it is "
+                       "released. bytes() copies it; memoryview() and numpy.frombuffer() do not.")
       .def_prop_ro("type", [](const Message& self) { return self.borrowed->type; });
   bind_memory<Claim>(module, "ClaimedMemory", "Claimed memory, writable until commit or abort.");
   nb::class_<Channel, Handle>(module, "Channel")

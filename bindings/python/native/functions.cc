@@ -22,9 +22,8 @@ std::string abi_text(std::uint32_t abi) {
 std::string misfit(std::uint32_t abi) {
   constexpr std::uint32_t kNeeded = LAPWING_ABI_MAJOR << 16 | LAPWING_ABI_MINOR;
   if (abi >> 16 == kNeeded >> 16 && abi >= kNeeded) return {};
-  return "the library's interface is " + abi_text(abi) + ", and this package needs " +
-         abi_text(kNeeded) +
-         " or a later minor version of it. Set LAPWING_LIBRARY to a library that has it";
+  return "the library has interface version " + abi_text(abi) + ", but this package needs " +
+         abi_text(kNeeded) + " or a later minor version. Set LAPWING_LIBRARY to a suitable library";
 }
 
 }  // namespace
@@ -42,7 +41,7 @@ std::uint32_t load(const std::string& path) {
     if (function == nullptr && missing == nullptr) missing = name;
   };
   find(found.version, "lapwing_version");
-  if (missing != nullptr) refuse(path, "this is not a library of Lapwing");
+  if (missing != nullptr) refuse(path, "this is not a Lapwing library");
   std::uint32_t abi = 0;
   found.version(&abi);
   if (const std::string why = misfit(abi); !why.empty()) refuse(path, why);
@@ -50,7 +49,8 @@ std::uint32_t load(const std::string& path) {
   LAPWING_FUNCTIONS(LAPWING_FIND)
 #undef LAPWING_FIND
   if (missing != nullptr) {
-    refuse(path, std::string("the library lacks ") + missing + ", which its version promises");
+    refuse(path,
+           std::string("the library lacks ") + missing + ", although its version includes it");
   }
   api = found;
   return abi;

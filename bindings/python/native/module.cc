@@ -11,8 +11,8 @@ namespace lapwing_python {
 namespace {
 
 void bind_handle(nb::module_& module) {
-  nb::class_<Handle>(module, "Handle", "What every object of the library's can do.")
-      .def_prop_ro("is_open", &Handle::is_open, "False once it was destroyed")
+  nb::class_<Handle>(module, "Handle", "The methods that all objects of the library have.")
+      .def_prop_ro("is_open", &Handle::is_open, "False after destroy()")
       .def("interrupt", &Handle::interrupt)
       .def("destroy", &Handle::destroy);
 }

@@ -147,7 +147,7 @@ class Fields {
         "__setstate__",
         [](T& self, nb::handle state) {
           T values = {};
-          read_stored(values, state, "it is of another release of Lapwing");
+          read_stored(values, state, "the bytes were stored by another release of Lapwing");
           new (&self) T(values);
         },
         nb::arg("state").none());
@@ -171,7 +171,7 @@ void bind_position(nb::module_& module) {
       .id("journal_id", &lapwing_position::journal_id)
       .id("session_id", &lapwing_position::session_id)
       .number("sequence", &lapwing_position::sequence,
-              "the last record that was taken; 0: none that could be continued")
+              "the last record that was delivered; 0: there is nothing to continue from")
       .done()
       .def(
           "__init__",
@@ -193,18 +193,19 @@ void bind_position(nb::module_& module) {
 
 void bind_event(nb::module_& module) {
   Fields<lapwing_event>(module, "Event",
-                        "What happened between two records: docs/reference/events.md.")
+                        "An event between two records: see docs/reference/events.md.")
       .property("kind", "EventKind",
                 [](const lapwing_event& self) { return event_kinds.of(self.kind); })
       .number("sequence", &lapwing_event::sequence)
-      .number("first", &lapwing_event::first, "of the missing range")
-      .number("last", &lapwing_event::last, "inclusive; first - 1: nothing is missing")
+      .number("first", &lapwing_event::first, "first sequence of the missing range")
+      .number("last", &lapwing_event::last,
+              "last sequence of the missing range; first - 1: nothing is missing")
       .property(
           "cause", "Cause | None", [](const lapwing_event& self) { return causes.of(self.cause); },
-          "why records are missing; None: none are")
-      .flag("fillable", &lapwing_event::fillable, "the journal holds the range")
-      .number("resume", &lapwing_event::resume, "the next sequence that is tried in the ring")
-      .number("record_bytes", &lapwing_event::record_bytes, "of the records that follow")
+          "why records are missing; None: no records are missing")
+      .flag("fillable", &lapwing_event::fillable, "the journal contains the range")
+      .number("resume", &lapwing_event::resume, "the next sequence to be read from the ring")
+      .number("record_bytes", &lapwing_event::record_bytes, "size of the following records")
       .text("schema_name", &lapwing_event::schema_name)
       .flag("is_described", &lapwing_event::is_described)
       .flag("is_first_session", &lapwing_event::is_first_session)
@@ -212,27 +213,30 @@ void bind_event(nb::module_& module) {
       .text("fold", &lapwing_event::fold)
       .id("journal_id", &lapwing_event::journal_id)
       .id("session_id", &lapwing_event::session_id)
-      .text("text", &lapwing_event::text, "in words: why, which checkpoint, how a session ended")
+      .text("text", &lapwing_event::text,
+            "description: the reason, the checkpoint, or how a session ended")
       .done()
       .def("__str__", &event_line);
 }
 
 void bind_publisher_info(nb::module_& module) {
   using Info = lapwing_publisher_info;
-  Fields<Info>(module, "PublisherInfo", "A publisher and its session, as of the call.")
+  Fields<Info>(module, "PublisherInfo",
+               "The state of a publisher and its session at the time of the call.")
       .number("record_bytes", &Info::record_bytes)
       .number("first", &Info::first, "sequence of the session's first record")
-      .number("head", &Info::head, "the last that was published")
-      .number("durable", &Info::durable, "the last that no power cut takes back")
+      .number("head", &Info::head, "the last published sequence")
+      .number("durable", &Info::durable, "the last sequence that survives a power cut")
       .number("source_offset", &Info::source_offset)
       .number("subscribers", &Info::subscribers)
       .property("settled", "Settled", [](const Info& self) { return settled.of(self.settled); })
       .property("journal", "JournalState",
                 [](const Info& self) { return journal_states.of(self.journal_state); })
       .number("journal_errno", &Info::journal_errno)
-      .number("void_first", &Info::void_first, "0 and 0: this start recorded no void")
+      .number("void_first", &Info::void_first, "0 and 0: this start did not record a void")
       .number("void_last", &Info::void_last)
-      .number("journal_stalls", &Info::journal_stalls, "times publish waited for the journal")
+      .number("journal_stalls", &Info::journal_stalls,
+              "number of times that publish waited for the journal")
       .number("journal_stall_ns_max", &Info::journal_stall_ns_max)
       .number("journal_stall_ns_total", &Info::journal_stall_ns_total)
       .number("idle_wakes", &Info::idle_wakes)
@@ -244,17 +248,17 @@ void bind_publisher_info(nb::module_& module) {
 
 void bind_subscriber_info(nb::module_& module) {
   using Info = lapwing_subscriber_info;
-  Fields<Info>(module, "SubscriberInfo", "A subscriber and what it has delivered.")
-      .number("record_bytes", &Info::record_bytes, "0: no session was delivered yet")
+  Fields<Info>(module, "SubscriberInfo", "The state and the counters of a subscriber.")
+      .number("record_bytes", &Info::record_bytes, "0: no session has been delivered yet")
       .text("schema_name", &Info::schema_name)
       .text("fold", &Info::fold)
-      .number("head", &Info::head, "the newest record now; 0 while no bus is attached")
-      .number("lag", &Info::lag, "records behind it")
+      .number("head", &Info::head, "the newest record; 0 if no bus is attached")
+      .number("lag", &Info::lag, "records behind head")
       .number("durable", &Info::durable)
       .flag("is_live", &Info::is_live)
       .flag("is_described", &Info::is_described)
-      .number("records", &Info::records, "delivered")
-      .number("first", &Info::first, "since the last reset")
+      .number("records", &Info::records, "delivered records")
+      .number("first", &Info::first, "first sequence since the last reset")
       .number("last", &Info::last)
       .number("gaps", &Info::gaps)
       .number("lost", &Info::lost)
@@ -265,9 +269,9 @@ void bind_subscriber_info(nb::module_& module) {
       .number("sessions", &Info::sessions)
       .number("reattached", &Info::reattached)
       .number("state_entries", &Info::state_entries)
-      .number("filtered", &Info::filtered, "of other instruments")
-      .number("conflated", &Info::conflated, "replaced by newer ones of their keys")
-      .number("waiting", &Info::waiting, "keys that wait for the end of the interval")
+      .number("filtered", &Info::filtered, "skipped records of other instruments")
+      .number("conflated", &Info::conflated, "records that a newer one of the same key replaced")
+      .number("waiting", &Info::waiting, "keys whose record waits for the end of the interval")
       .id("journal_id", &Info::journal_id)
       .id("session_id", &Info::session_id)
       .done();
@@ -275,10 +279,12 @@ void bind_subscriber_info(nb::module_& module) {
 
 void bind_ages(nb::module_& module) {
   using Ages = lapwing_ages;
-  Fields<Ages>(module, "Ages", "How old records were when they were delivered.")
-      .number("count", &Ages::count, "records that were measured")
-      .number("negative", &Ages::negative, "without an age: published in the future")
-      .number("unstamped", &Ages::unstamped, "without an age: no time of publishing")
+  Fields<Ages>(module, "Ages", "The age of records when they were delivered.")
+      .number("count", &Ages::count, "measured records")
+      .number("negative", &Ages::negative,
+              "records without an age, because they were published in the future")
+      .number("unstamped", &Ages::unstamped,
+              "records without an age, because they have no time of publishing")
       .number("p50_ns", &Ages::p50_ns, "at most a quarter too high, like all percentiles")
       .number("p90_ns", &Ages::p90_ns)
       .number("p99_ns", &Ages::p99_ns)
@@ -289,11 +295,11 @@ void bind_ages(nb::module_& module) {
 
 void bind_history_info(nb::module_& module) {
   using Info = lapwing_history_info;
-  Fields<Info>(module, "HistoryInfo", "A journal, as of the call.")
+  Fields<Info>(module, "HistoryInfo", "The state of a journal at the time of the call.")
       .number("record_bytes", &Info::record_bytes)
       .text("schema_name", &Info::schema_name)
-      .number("oldest", &Info::oldest, "that retention has kept")
-      .number("archived", &Info::archived, "the newest that can be read")
+      .number("oldest", &Info::oldest, "the oldest sequence that retention has kept")
+      .number("archived", &Info::archived, "the newest sequence that can be read")
       .number("durable", &Info::durable)
       .id("journal_id", &Info::journal_id)
       .done();
@@ -301,21 +307,22 @@ void bind_history_info(nb::module_& module) {
 
 void bind_book_values(nb::module_& module) {
   using Info = lapwing_books_info;
-  Fields<Info>(module, "BooksInfo", "All books.")
-      .number("sequence", &Info::sequence, "of the last record that is in them")
+  Fields<Info>(module, "BooksInfo", "The state of all books together.")
+      .number("sequence", &Info::sequence, "sequence of the last applied record")
       .number("books", &Info::books)
       .number("orders", &Info::orders)
       .flag("is_settled", &Info::is_settled)
-      .flag("is_loading", &Info::is_loading, "a state is: the books are half of it")
+      .flag("is_loading", &Info::is_loading,
+            "a state is being loaded, and the books are incomplete")
       .number("digest", &Info::digest, "equal for equal books")
       .done();
   Fields<lapwing_level>(module, "Level", "A price level.")
-      .number("price", &lapwing_level::price, "units of 1e-9")
-      .number("size", &lapwing_level::size, "of all its orders")
-      .number("orders", &lapwing_level::orders, "0: a top, whose orders are not known")
+      .number("price", &lapwing_level::price, "in units of 1e-9")
+      .number("size", &lapwing_level::size, "total size of its orders")
+      .number("orders", &lapwing_level::orders, "0: a top, whose orders are unknown")
       .done();
   using Book = lapwing_book;
-  Fields<Book>(module, "Book", "One instrument's book.")
+  Fields<Book>(module, "Book", "The book of one instrument.")
       .property(
           "bid", "Level | None", [](const Book& self) { return level_or_none(self.bid); },
           "the best Level, or None")
@@ -325,10 +332,11 @@ void bind_book_values(nb::module_& module) {
       .number("bid_levels", &Book::bid_levels)
       .number("ask_levels", &Book::ask_levels)
       .number("orders", &Book::orders)
-      .flag("is_settled", &Book::is_settled, "False: within an event of the venue")
+      .flag("is_settled", &Book::is_settled, "False during an event of the venue")
       .flag("is_stale", &Book::is_stale, "its orders may differ from the venue's")
       .flag("has_tops", &Book::has_tops)
-      .number("sequence", &Book::sequence, "of its last record; 0: none since a state was loaded")
+      .number("sequence", &Book::sequence,
+              "sequence of its last record; 0: no record since a state was loaded")
       .number("ts_event", &Book::ts_event, "UTC ns; 2^64 - 1: none")
       .number("ts_recv", &Book::ts_recv, "UTC ns; 2^64 - 1: none")
       .number("lost_through", &Book::lost_through, "0: nothing was lost")
@@ -341,12 +349,12 @@ void bind_channel_info(nb::module_& module) {
       .property("role", "ChannelRole", [](const Info& self) { return roles.of(self.role); })
       .number("message_bytes_max", &Info::message_bytes_max)
       .number("sent", &Info::sent)
-      .number("received", &Info::received, "and released")
-      .number("released", &Info::released, "of those sent, by the other side")
+      .number("received", &Info::received, "messages received and released")
+      .number("released", &Info::released, "sent messages that the other side has released")
       .number("full_waits", &Info::full_waits)
       .number("empty_waits", &Info::empty_waits)
       .number("sleeps", &Info::sleeps)
-      .number("wakes", &Info::wakes, "of the other side, a system call each")
+      .number("wakes", &Info::wakes, "wakes of the other side; each is a system call")
       .number("late_replies", &Info::late_replies)
       .id("connection_id", &Info::connection_id)
       .done();

@@ -170,7 +170,7 @@ def test_events_and_infos_can_be_pickled_and_copied(tmp_path):
     for each in (session, gap, info):
         for again in (pickle.loads(pickle.dumps(each)), copy.copy(each), copy.deepcopy(each)):
             assert type(again) is type(each) and repr(again) == repr(each)
-    with pytest.raises(ValueError, match="of another release"):
+    with pytest.raises(ValueError, match="by another release"):
         lapwing.Event.__new__(lapwing.Event).__setstate__(b"short")
     position = lapwing.Position(bytes(range(40)))
     assert pickle.loads(pickle.dumps(position)) == copy.copy(position) == position

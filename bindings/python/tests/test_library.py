@@ -61,7 +61,7 @@ def test_a_library_that_is_missing_is_named(tmp_path):
 def test_another_major_version_is_refused_in_words(tmp_path):
     done = import_with(fake_library(tmp_path, version_source(2, 0)))
     assert done.returncode == 1
-    assert "the library's interface is 2.0, and this package needs 1.0" in done.stderr
+    assert "the library has interface version 2.0, but this package needs 1.0" in done.stderr
 
 
 def test_a_library_that_lacks_a_function_is_refused(tmp_path):
@@ -73,7 +73,7 @@ def test_a_library_that_lacks_a_function_is_refused(tmp_path):
 def test_a_library_of_another_kind_is_refused(tmp_path):
     done = import_with(fake_library(tmp_path, "int something_else;"))
     assert done.returncode == 1
-    assert "this is not a library of Lapwing" in done.stderr
+    assert "this is not a Lapwing library" in done.stderr
 
 
 def test_errors_have_their_stable_names():
