@@ -3,10 +3,10 @@
 
     bindings/c/golden.py                 compares lapwing.h with tests/golden/capi.golden
     bindings/c/golden.py --update        writes tests/golden/capi.golden
-    bindings/c/golden.py --functions     the names of the functions
-    bindings/c/golden.py --stubs         a C source that defines every function and does nothing
-    bindings/c/golden.py --counted       a C++ source that counts calls and results (testing/counted_calls.h)
-    … --header FILE                      of another header
+    bindings/c/golden.py --functions     prints the names of the functions
+    bindings/c/golden.py --stubs         prints a C source with empty definitions of all functions
+    bindings/c/golden.py --counted       prints a C++ source that counts calls and results (testing/counted_calls.h)
+    … --header FILE                      reads another header
 
 Names and types come from the header's text, which has a fixed form. Sizes, offsets and values come from the
 C compiler (CC, by default cc). The declarations of Java, C# and Node.js come from the header (bindings/header).
@@ -101,7 +101,7 @@ def measured(interface, header):
 
 def lines_of(interface, header):
     numbers = measured(interface, header)
-    yield "# The C interface, written by bindings/c/golden.py; docs/reference/abi-policy.md says what may change."
+    yield "# The C interface, written by bindings/c/golden.py. docs/reference/abi-policy.md lists permitted changes."
     for name in interface.constants:
         yield f"constant {name} {next(numbers)}"
     for struct, fields in interface.structs.items():

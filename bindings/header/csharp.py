@@ -6,25 +6,25 @@ SCALARS = {
     "char": "byte", "uint8_t": "byte", "uint16_t": "ushort", "int32_t": "int", "uint32_t": "uint",
     "int64_t": "long", "uint64_t": "ulong", "size_t": "UIntPtr",
 }
-ENUMS = {  # the names and the comments of the enumerations that programs see
-    "lapwing_result": ("ErrorCode", "Why a call failed."),
-    "lapwing_type": ("FieldType", "Types of fields: docs/reference/records.md."),
-    "lapwing_unit": ("FieldUnit", "What the number in a field counts."),
-    "lapwing_role": ("FieldRole", "What a field is for."),
+ENUMS = {  # the public enumerations: the name and the summary
+    "lapwing_result": ("ErrorCode", "The reason why a call failed."),
+    "lapwing_type": ("FieldType", "The type of a field: see docs/reference/records.md."),
+    "lapwing_unit": ("FieldUnit", "The unit of the number in a field."),
+    "lapwing_role": ("FieldRole", "The role of a field."),
     "lapwing_on_journal_lag":
-        ("OnJournalLag", "What publish does where the journal is a whole ring behind."),
+        ("OnJournalLag", "What publish does if the journal is a whole ring behind."),
     "lapwing_on_journal_failure":
-        ("OnJournalFailure", "What publish does once the journal has failed."),
-    "lapwing_settled": ("Settled", "How a start settled the session before it."),
-    "lapwing_journal_state": ("JournalState", "Of a publisher."),
-    "lapwing_batch_kind": ("BatchKind", "What a read has found."),
-    "lapwing_event_kind": ("EventKind", "Kinds of events: docs/reference/events.md."),
-    "lapwing_cause": ("GapCause", "Why records are missing."),
+        ("OnJournalFailure", "What publish does after the journal has failed."),
+    "lapwing_settled": ("Settled", "How a start settled the previous session."),
+    "lapwing_journal_state": ("JournalState", "The state of a publisher's journal."),
+    "lapwing_batch_kind": ("BatchKind", "The kind of a batch that a read returns."),
+    "lapwing_event_kind": ("EventKind", "The kind of an event: see docs/reference/events.md."),
+    "lapwing_cause": ("GapCause", "The reason why records are missing."),
     "lapwing_start": ("StartKind", "Where a subscriber begins."),
     "lapwing_on_gap": ("OnGap", "What a subscriber does at a gap."),
     "lapwing_wait": ("WaitStrategy", "How a call waits."),
-    "lapwing_channel_role": ("ChannelRole", "What an end of a channel does."),
-    "lapwing_source_kind": ("SourceKind", "What a wait set waits for."),
+    "lapwing_channel_role": ("ChannelRole", "The role of one end of a channel."),
+    "lapwing_source_kind": ("SourceKind", "The kind of a source in a wait set."),
 }
 HEAD = """\
 // Written by bindings/header/emit.py from lapwing.h. Do not edit.
