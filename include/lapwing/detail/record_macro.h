@@ -24,21 +24,22 @@
                 #Record " cannot be a record: it is not a plain struct");                        \
   static_assert(sizeof(Record) >= ::lapwing::detail::kDescribedBytesMin &&                       \
                     sizeof(Record) <= ::lapwing::detail::kDescribedBytesMax,                     \
-                #Record " cannot be a record: those have 8 to 4,088 bytes");                     \
+                #Record " cannot be a record: a record has 8 to 4,088 bytes");                   \
   static_assert(::lapwing::detail::names_fit(LAPWING_DETAIL_DESCRIPTION(Record)), #Record        \
-                ": a schema has a name of 1 to 31 printable letters and a version from 1 "       \
-                "on; a field is a member of the struct itself, in up to 63 letters, and "        \
-                "there are up to 512");                                                          \
+                ": the name of a schema has 1 to 31 printable letters, and its version is "      \
+                "at least 1. A field is a direct member of the struct. Its name has at "         \
+                "most 63 letters, and there are at most 512 fields");                            \
   static_assert(                                                                                 \
       ::lapwing::detail::covers(LAPWING_DETAIL_DESCRIPTION(Record).fields, sizeof(Record)),      \
       #Record                                                                                    \
-      " has a member that is not listed, or one that is listed twice, or "                       \
-      "padding: make padding a member and mark it kSpare");                                      \
+      " has a member that is missing from the list or listed twice, or it has "                  \
+      "padding. Declare padding as a member and mark it kSpare");                                \
   static_assert(::lapwing::detail::units_fit(LAPWING_DETAIL_DESCRIPTION(Record).fields), #Record \
-                ": a kPrice is an std::int64_t, a time an std::uint64_t, kFlags an "             \
-                "unsigned integer");                                                             \
+                ": kPrice requires std::int64_t, a time requires std::uint64_t, and "            \
+                "kFlags requires an unsigned integer");                                          \
   static_assert(::lapwing::detail::times_are_times(LAPWING_DETAIL_DESCRIPTION(Record).fields),   \
-                #Record ": a kTime or kPublishTime is UTC ns and no array, and stands there once")
+                #Record                                                                          \
+                ": kTime and kPublishTime are UTC ns, cannot be arrays, and occur at most once")
 
 #define LAPWING_DETAIL_DESCRIPTION(Record) lapwing_record(static_cast<const Record*>(nullptr))
 
