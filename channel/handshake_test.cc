@@ -166,7 +166,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
     INFO(fault.name);
     RawPeer peer(here.path);
     fault.act(peer);
-    accept_nobody(here.listener);
+    expect_no_client(here.listener);
     CHECK(here.listener.refused() == ++refused);
     const std::string told = peer.refusal();
     INFO(told);
@@ -185,7 +185,7 @@ TEST_CASE("Descriptors that come where none belong are closed") {
   const std::vector<int> many(kDescriptorsMax, here.listener.fd());
   peer.send_hello(many);
   CHECK(send_with_descriptors(empty.fd.get(), {}, many) == SendOutcome::kSent);
-  accept_nobody(here.listener);
+  expect_no_client(here.listener);
   CHECK(here.listener.refused() == 2);
   CHECK(end_closing_apart());
   CHECK(open_descriptors() == before);
@@ -217,7 +217,7 @@ TEST_CASE("A descriptor whose close waits does not hold up the listener") {
       peer.send_hello({lingering.fd.get()});
     }
     give_away();
-    accept_nobody(here.listener);
+    expect_no_client(here.listener);
     CHECK(here.listener.refused() == 1);
     CHECK(closing_apart() > 0);
     CHECK_FALSE(peer.refusal().empty());
@@ -261,7 +261,7 @@ TEST_CASE("A listener pauses while too many descriptors are being closed") {
   RawPeer peer(here.path);
   bool rests = false;  // otherwise an event loop would spin
   for (int i = 0; i < 100 && !rests; ++i) {
-    accept_nobody(here.listener);
+    expect_no_client(here.listener);
     rests = !is_readable(here.listener.fd());
   }
   CHECK(rests);
@@ -333,7 +333,7 @@ TEST_CASE("A listener that has no descriptor left gets back those of peers that 
   Listening here;
   const std::uint64_t begin_ns = monotonic_ns();
   const RawPeer silent(here.path);
-  accept_nobody(here.listener);
+  expect_no_client(here.listener);
   const RawPeer next(here.path);
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);

@@ -101,16 +101,16 @@ absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
   absl::StatusOr<ChannelListener> listener = ChannelListener::take_over(
       place.listen, std::chrono::nanoseconds(kTakeOverNs), choice.expected_uid);
   const Errc code = errc_of(listener.status());
-  const bool is_nobody_there = code == Errc::kNoBus || code == Errc::kPeerGone;
-  if (!is_nobody_there) return listener;
+  const bool is_absent = code == Errc::kNoBus || code == Errc::kPeerGone;
+  if (!is_absent) return listener;
   return make_error(errc_of(listener.status()),
                     absl::StrCat(std::string(listener.status().message()),
-                                 ", or leave out --take-over to make the socket"));
+                                 ", or remove --take-over to create the socket"));
 }
 
-void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {
-  if (listener.refused() == told) return;
-  told = listener.refused();
+void print_refusals(const ChannelListener& listener, std::uint64_t& printed) {
+  if (listener.refused() == printed) return;
+  printed = listener.refused();
   if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only checked, or left
   say(log_entry(LogEvent::kClientRefused,
                 absl::StrCat("refused: ", std::string(listener.last_refusal().message()))));

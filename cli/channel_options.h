@@ -61,9 +61,9 @@ absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
 absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
                                               const ChannelChoice& choice);
 
-// Prints the newest refusal if the listener has refused clients since the last call. `told` is the
-// number of refusals by then, which the call updates.
-void tell_refusals(const ChannelListener& listener, std::uint64_t& told);
+// Prints the newest refusal if the listener has refused clients since the last call. `printed` is
+// the number of refusals at the last call, which this call updates.
+void print_refusals(const ChannelListener& listener, std::uint64_t& printed);
 
 // Connects a ChannelProducer, a ChannelConsumer or a Duplex.
 template <typename End>
@@ -77,11 +77,11 @@ absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions&
 // handed over.
 template <typename End>
 absl::StatusOr<End> accept_end(ChannelListener& listener, const ChannelOptions& options) {
-  std::uint64_t told = listener.refused();
+  std::uint64_t printed = listener.refused();
   for (;;) {
     absl::StatusOr<End> end =
         End::accept(listener, options, std::chrono::nanoseconds(kAcceptTurnNs));
-    tell_refusals(listener, told);
+    print_refusals(listener, printed);
     if (end.ok() || errc_of(end.status()) != Errc::kTimedOut || stop_requested()) return end;
   }
 }

@@ -57,7 +57,7 @@ int serve(const std::string& path) {
     if (incoming.error() == lapwing::Errc::kClosed) return 0;
     if (!incoming.ok()) return fail(duplex->status());
     if (!incoming->is_call()) {
-      std::cout << "told: " << text_of(incoming->payload) << std::endl;
+      std::cout << "one-way: " << text_of(incoming->payload) << std::endl;
       continue;
     }
     // A reply may be sent at any time and in any order. Here it is sent immediately.

@@ -80,8 +80,8 @@ int UringWriteQueue::init() {
 
 unsigned UringWriteQueue::workers_max() {
   std::array<unsigned, kWorkerKinds> limits{};  // zeros: only a query
-  const bool told = io_uring_register_iowq_max_workers(&ring_, limits.data()) == 0;
-  return told ? limits[kBoundedWorkers] : 0;
+  const bool is_known = io_uring_register_iowq_max_workers(&ring_, limits.data()) == 0;
+  return is_known ? limits[kBoundedWorkers] : 0;
 }
 
 absl::Status UringWriteQueue::place_workers(const std::vector<unsigned>& cpus) {

@@ -90,7 +90,7 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   const absl::StatusOr<bool> welcomed = greeting_->welcomed();
   if (!welcomed.ok()) {
     if (greeting_->is_full()) return follow_without_place(welcomed.status(), now_ns);
-    if (Found absent = nobody(welcomed.status()); !absent.ok()) return absent;
+    if (Found found = retry_if_absent(welcomed.status()); !found.ok()) return found;
     // The publisher died during the greeting. Its files are found as if it had died just before.
     return look_at_remains(now_ns);
   }
@@ -105,7 +105,7 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   absl::StatusOr<Attachment> attachment =
       Attachment::to_publisher(*std::move(greeting_), directory_);
   stop();
-  if (!attachment.ok()) return nobody(attachment.status());
+  if (!attachment.ok()) return retry_if_absent(attachment.status());
   unanswered_ = absl::OkStatus();
   return std::optional<Attachment>(*std::move(attachment));
 }
@@ -116,7 +116,7 @@ BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
   stop();
   next_step_ns_ = now_ns + kRefusedIntervalNs;
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
-  if (!bus.ok()) return nobody(bus.status());
+  if (!bus.ok()) return retry_if_absent(bus.status());
   if (bus->closed) return look_at_remains(now_ns);  // the session has ended since the refusal
   absl::StatusOr<Attachment> attachment =
       Attachment::without_place(directory_, *bus,
@@ -124,13 +124,13 @@ BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
                                              "and is not listed, until a client slot is free: ",
                                              refused.message()));
   if (errc_of(attachment.status()) == Errc::kNotPermitted) return refused;
-  if (!attachment.ok()) return nobody(attachment.status());
+  if (!attachment.ok()) return retry_if_absent(attachment.status());
   unanswered_ = absl::OkStatus();
   return std::optional<Attachment>(*std::move(attachment));
 }
 
-// Keeps searching if the publisher is not there, or no longer. All other errors are final.
-BusSearch::Found BusSearch::nobody(absl::Status reason) {
+// Continues the search if the publisher is absent or has ended. All other errors are final.
+BusSearch::Found BusSearch::retry_if_absent(absl::Status reason) {
   stop();
   const Errc code = errc_of(reason);
   const bool absent =
@@ -147,13 +147,13 @@ BusSearch::Found BusSearch::look_at_remains(std::uint64_t now_ns) {
     remains_ = session;
     remains_since_ns_ = now_ns;
   }
-  if (!bus.ok()) return nobody(bus.status());
+  if (!bus.ok()) return retry_if_absent(bus.status());
   if (remains_.is_zero()) return std::nullopt;
   if (!bus->closed && now_ns - remains_since_ns_ < kRemainsGraceNs) return std::nullopt;
   known_ = std::exchange(remains_, Id128{});
   known_closed_ = bus->closed;
   absl::StatusOr<Attachment> attachment = Attachment::to_remains(directory_, *bus);
-  if (!attachment.ok()) return nobody(attachment.status());
+  if (!attachment.ok()) return retry_if_absent(attachment.status());
   return std::optional<Attachment>(*std::move(attachment));
 }
 

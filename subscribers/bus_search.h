@@ -88,7 +88,7 @@ class BusSearch {
   Found connect(std::uint64_t now_ns);
   Found greet(std::uint64_t now_ns);
   Found look_at_remains(std::uint64_t now_ns);
-  Found nobody(absl::Status reason);
+  Found retry_if_absent(absl::Status reason);
   Found follow_without_place(const absl::Status& refused, std::uint64_t now_ns);
   absl::Status give_up(const absl::Status& reason) const;
 

@@ -70,9 +70,9 @@ struct RawPeer {
     wait_readable(fd.get(), kChannelTestNs);
     Packet packet;
     if (receive_frame(fd.get(), packet, channel_frame_length) != ReceiveOutcome::kFrame) {
-      return "(told nothing)";
+      return "(no frame)";
     }
-    if (packet.as<FrameHeader>().type != FrameType::kRefused) return "(told something else)";
+    if (packet.as<FrameHeader>().type != FrameType::kRefused) return "(a frame of another type)";
     return std::string(get_text(packet.as<RefusedFrame>().message));
   }
 
@@ -130,9 +130,9 @@ inline void check_next_is_served(ChannelListener& listener) {
   CHECK(text_of(consumer->peek(soon())->payload) == "served");
 }
 
-inline void accept_nobody(ChannelListener& listener) {
-  const auto nobody = ChannelConsumer::accept(listener, kSmall, Deadline::now());
-  CHECK(errc_of(nobody.status()) == Errc::kWouldBlock);
+inline void expect_no_client(ChannelListener& listener) {
+  const auto accepted = ChannelConsumer::accept(listener, kSmall, Deadline::now());
+  CHECK(errc_of(accepted.status()) == Errc::kWouldBlock);
 }
 
 }  // namespace lapwing

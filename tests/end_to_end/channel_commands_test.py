@@ -453,7 +453,7 @@ class WrongArguments(ChannelTest):
 
     def test_places_where_no_channel_can_be(self):
         self.refuse(PEER_GONE, (self.path, "start one there"), "pipe", "--connect", self.path)
-        self.refuse(PEER_GONE, (self.path, "leave out --take-over"), "pipe", "--listen",
+        self.refuse(PEER_GONE, (self.path, "remove --take-over"), "pipe", "--listen",
                     self.path, "--take-over")
         self.refuse(OTHER, ("/nowhere",), "pipe", "--listen", "/nowhere/x.sock")
         self.refuse(PEER_GONE, (self.path, "--channels"), "info", "--channel", self.path)

@@ -113,7 +113,7 @@ class Examples(harness.ProgramTest):
         client = self.example("calls", "ask", self.path)
         self.assert_says(client, "root of 2: 1.41421\nroot of 4: 2\nroot of 9: 3\n"
                                  "root of -1: error 33, there is no such root\n")
-        self.assert_says(server, "told: goodbye\n")
+        self.assert_says(server, "one-way: goodbye\n")
 
     def settled(self, trader):
         """Its last line: numbers of filled and cancelled orders, and of broken calls."""
