@@ -44,7 +44,7 @@ TEST_CASE("A heartbeat from the future gets old if it does not change") {
   CHECK_FALSE(watch.is_measured_by_change(14 * kSecond, 14 * kSecond));
 }
 
-TEST_CASE("The age in another time namespace is known from the first change on") {
+TEST_CASE("The age in another time namespace is known after the first change") {
   RingWords words{};
   store_heartbeat(words, kSecond);
   HeartbeatWatch watch(header_of(own_namespaces().time + 1));

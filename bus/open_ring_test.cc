@@ -31,7 +31,7 @@ OpenRing open_ring(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("A ring belongs to its directory under any name, and not to a copy of it") {
+TEST_CASE("A ring belongs to its directory under any name, but not to a copy of it") {
   const TestDirectory directory;
   std::filesystem::create_directory(directory / "bus");
   RingSpec spec = test_spec(directory.path());
@@ -45,7 +45,7 @@ TEST_CASE("A ring belongs to its directory under any name, and not to a copy of 
   CHECK_FALSE(ring.belongs_to(DirectoryIdentity{}));
 }
 
-TEST_CASE("A ring is held while its publisher has it, and not a moment longer") {
+TEST_CASE("A ring is held only as long as its publisher has it") {
   const TestDirectory directory;
   std::optional<RingFile> file = make_ring(owned_spec(directory));
   const std::string path = file->path();
@@ -83,7 +83,7 @@ TEST_CASE("A ring is held by a process until it is killed") {
   close(ready[1]);
 }
 
-TEST_CASE("A reader's lock does not make a dead publisher's ring look held") {
+TEST_CASE("A reader's lock does not make a dead publisher's ring appear held") {
   const TestDirectory directory;
   std::optional<RingFile> file = make_ring(owned_spec(directory));
   const std::string path = file->path();
@@ -98,7 +98,7 @@ TEST_CASE("A reader's lock does not make a dead publisher's ring look held") {
   CHECK(fcntl(reader.fd(), F_OFD_SETLK, &whole) != 0);
 }
 
-TEST_CASE("A ring's path is absolute, without detours, and called after its session") {
+TEST_CASE("A ring's path is absolute and normalized, and contains its session") {
   const Id128 session = random_id().value();
   const std::string name = ring_file_name(session);
   CHECK(is_ring_path("/dev/shm/" + name, session));
@@ -110,7 +110,7 @@ TEST_CASE("A ring's path is absolute, without detours, and called after its sess
   CHECK_FALSE(is_ring_path("", session));
 }
 
-TEST_CASE("What is no regular file is refused before it is opened") {
+TEST_CASE("A file that is not a regular file is refused before it is opened") {
   const TestDirectory directory;
   const RingFile file = make_ring(owned_spec(directory));
   const std::string path = directory / "stranger";

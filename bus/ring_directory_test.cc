@@ -68,7 +68,7 @@ int error_of_test_user(std::optional<unsigned> group = std::nullopt) {
 
 constexpr int kRefused = static_cast<int>(Errc::kNotPermitted);
 
-TEST_CASE("A user without a directory in /dev/shm gets one that nobody else can enter") {
+TEST_CASE("A user without a directory in /dev/shm gets one that no other user can enter") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const PrivatePlace place;
   CHECK(error_of_test_user() == 0);
@@ -92,7 +92,7 @@ TEST_CASE("A group has a directory of its own, which its members can enter") {
   CHECK(found.st_gid == kTestGroup);
 }
 
-TEST_CASE("A private directory that was left half made is completed") {
+TEST_CASE("A private directory that was left incomplete is completed") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   PrivatePlace place("-" + std::to_string(kTestGroup));
   place.make_directory(0700, kTestUser);
@@ -108,7 +108,7 @@ struct Obstacle {
 };
 using Path = std::string;
 
-TEST_CASE("A user's own directory with more than the due permissions, or a file, will not do") {
+TEST_CASE("A user's own directory with too many permissions, or a file, is not used") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const Obstacle wrong = GENERATE(
       Obstacle{"a directory that others can enter",
@@ -134,7 +134,7 @@ TEST_CASE("A user's own directory with more than the due permissions, or a file,
 }
 
 TEST_CASE(
-    "Whatever another user has put there, a directory with another name is made once and used") {
+    "If another user has taken the name, a directory with another name is created once and used") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const Obstacle squatted = GENERATE(
       Obstacle{
@@ -187,7 +187,7 @@ TEST_CASE("A mount of another user on the first name is not used") {
   umount2(place.path().c_str(), MNT_DETACH);
 }
 
-TEST_CASE("Names that another user makes cost no search if the first choice is ours") {
+TEST_CASE("Names that another user creates cost no search if the first choice is ours") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   PrivatePlace place;
   place.make_directory(0700, kTestUser);
@@ -209,7 +209,7 @@ TEST_CASE("Names that another user makes cost no search if the first choice is o
   CHECK(found() == 1 + 1);
 }
 
-TEST_CASE("A group's directory has another name too if its first one is taken") {
+TEST_CASE("A group's directory also gets another name if its first one is taken") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   PrivatePlace place("-" + std::to_string(kTestGroup));
   place.make_directory(0750, kOtherTestUser, kTestGroup);
@@ -221,13 +221,13 @@ TEST_CASE("A group's directory has another name too if its first one is taken") 
   CHECK(found.st_gid == kTestGroup);
 }
 
-TEST_CASE("A group that the user is not in cannot be given the directory") {
+TEST_CASE("A directory cannot be given to a group that the user is not in") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const PrivatePlace place("-" + std::to_string(kOtherTestUser));
   CHECK(error_of_test_user(kOtherTestUser) == kRefused);
 }
 
-TEST_CASE("tmpfs is told from other file systems") {
+TEST_CASE("tmpfs is distinguished from other file systems") {
   CHECK(is_on_tmpfs("/dev/shm").value());
   CHECK_FALSE(is_on_tmpfs("/proc").value());
   CHECK(errc_of(is_on_tmpfs("/dev/shm/lapwing-none").status()) == Errc::kNotFound);

@@ -41,7 +41,7 @@ std::string message_of(const absl::Status& status) {
   return std::string(status.message());
 }
 
-TEST_CASE("A new ring is readable by its owner, by nobody else, and writable by nobody") {
+TEST_CASE("A new ring is readable only by its owner, and not writable") {
   const TestDirectory directory;
   const mode_t umask_before = umask(GENERATE(as<mode_t>(), 0, 0777));
   const RingFile file = make_ring(test_spec(directory.path()));
@@ -60,7 +60,7 @@ TEST_CASE("A ring for a group is readable by that group as well") {
   CHECK(stat_of(file.path()).st_gid == kTestGroup);
 }
 
-TEST_CASE("The header of a new ring says what it was made from") {
+TEST_CASE("The header of a new ring contains its specification") {
   const TestDirectory directory;
   RingSpec spec = test_spec(directory.path(), 80, 1024);
   spec.schema = "dbn.mbp-1";
@@ -106,7 +106,7 @@ TEST_CASE("A new ring starts just before its session's first record") {
   CHECK(load_bell(doorbell_address(words)) == 0);
 }
 
-TEST_CASE("The first sequence in a ring is raised to what the ring can hold") {
+TEST_CASE("The first sequence in a ring is raised to the ring's capacity") {
   const TestDirectory directory;
   RingSpec spec = test_spec(directory.path(), 56, 1024);
   spec.session_first = 5001;
@@ -117,7 +117,8 @@ TEST_CASE("The first sequence in a ring is raised to what the ring can hold") {
   CHECK(make_ring(spec).header().ring_first_sequence == 4500);
 }
 
-TEST_CASE("Records before the session are readable once they are stored, head unmoved") {
+TEST_CASE(
+    "Records before the session are readable once they are stored, without a change of head") {
   const TestDirectory directory;
   RingSpec spec = test_spec(directory.path(), 56, 1024);
   spec.session_first = 101;
@@ -133,7 +134,8 @@ TEST_CASE("Records before the session are readable once they are stored, head un
   CHECK(ring.read(101).outcome == RingRead::kEmpty);
 }
 
-TEST_CASE("A capacity that is no power of two or out of bounds is refused with the nearest one") {
+TEST_CASE(
+    "A capacity that is out of bounds or not a power of two is refused with the nearest one") {
   const TestDirectory directory;
   RingSpec spec = test_spec(directory.path());
   struct Case {
@@ -182,7 +184,7 @@ TEST_CASE("A specification that contradicts itself is refused") {
   CHECK(is_empty(directory.path()));
 }
 
-TEST_CASE("A name that is taken is never overwritten") {
+TEST_CASE("An existing file is never overwritten") {
   const TestDirectory directory;
   RingSpec spec = test_spec(directory.path());
   const RingFile first = make_ring(spec);
@@ -191,7 +193,8 @@ TEST_CASE("A name that is taken is never overwritten") {
   CHECK(RingMap::attach(first.path()).ok());
 }
 
-TEST_CASE("A ring knows when its name is gone, and removes no other file under that name") {
+TEST_CASE(
+    "A ring detects that its name is gone, and does not remove another file under that name") {
   const TestDirectory directory;
   RingFile file = make_ring(test_spec(directory.path()));
   CHECK(file.still_named());
@@ -230,7 +233,7 @@ TEST_CASE("A directory where another user could replace the ring is refused") {
   CHECK(errc_of(failure_of(test_spec(directory.path()))) == place.expected);
 }
 
-TEST_CASE("A ring needs a directory that is there and is one") {
+TEST_CASE("A ring needs an existing directory") {
   const TestDirectory directory;
   CHECK(errc_of(failure_of(test_spec(directory / "none"))) == Errc::kNotFound);
   const RingFile file = make_ring(test_spec(directory.path()));
@@ -266,7 +269,7 @@ int publish_and_try_to_write(const std::string& directory) {
   return 0;
 }
 
-TEST_CASE("Not even the publisher's own user opens a ring for writing") {
+TEST_CASE("Even the publisher's own user cannot open a ring for writing") {
   if (geteuid() != 0) {
     const TestDirectory directory;
     CHECK(publish_and_try_to_write(directory.path()) == 0);
@@ -278,7 +281,7 @@ TEST_CASE("Not even the publisher's own user opens a ring for writing") {
         0);
 }
 
-TEST_CASE("Another user opens a ring only as a member of its group, and only for reading") {
+TEST_CASE("Another user can open a ring only as a member of its group, and only for reading") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const TestDirectory directory;
   REQUIRE(chmod(directory.path().c_str(), 0755) == 0);
@@ -309,7 +312,7 @@ TEST_CASE("A full tmpfs is an error that names the bytes needed and free, and le
   CHECK(is_empty(small.path()));
 }
 
-TEST_CASE("Two rings of the default capacity fit in half of the free tmpfs") {
+TEST_CASE("Two rings of the default capacity fit into half of the free tmpfs") {
   const TestMount place("size=64m,mode=0700");
   if (!place.mounted()) LAPWING_SKIP("mounting a small tmpfs needs root");
   RingSpec spec = test_spec(place.path());
@@ -351,7 +354,7 @@ bool kernel_collapses() {
   return major > 6 || (major == 6 && minor >= 1);
 }
 
-TEST_CASE("A tmpfs that gives no huge pages by itself gives them if the kernel collapses") {
+TEST_CASE("A tmpfs without huge pages gets them if the kernel collapses pages") {
   const TestMount place("size=24m,mode=0700,huge=never");
   if (!place.mounted()) LAPWING_SKIP("mounting a tmpfs without huge pages needs root");
   RingSpec spec = test_spec(place.path(), 56, 65536);
@@ -368,7 +371,7 @@ TEST_CASE("A tmpfs that gives no huge pages by itself gives them if the kernel c
   CHECK(ring.read(10).outcome == RingRead::kRecord);
 }
 
-TEST_CASE("Huge pages are real where the tmpfs gives them, and a full one is an error") {
+TEST_CASE("Huge pages are used if the tmpfs provides them, and a full tmpfs is an error") {
   const TestMount place("size=24m,mode=0700,huge=advise");
   if (!place.mounted())
     LAPWING_SKIP("mounting a tmpfs with huge pages needs root and a kernel with them");

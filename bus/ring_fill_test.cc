@@ -47,7 +47,7 @@ constexpr off_t kEnd = kHeader + 64;
 
 }  // namespace
 
-TEST_CASE("A ring is filled from its first record on, and round to it again") {
+TEST_CASE("Filling a ring starts at its first record and wraps around") {
   const TestDirectory directory;
   const RingFile ring = make_ring(spec_in(directory));
   CHECK(pages_of(ring.path()) == Ranges{{0, kHeader}});
@@ -81,7 +81,7 @@ TEST_CASE("Filling changes nothing that is in the ring") {
   CHECK(std::memcmp(before.data(), ring.slots(), before.size()) == 0);
 }
 
-TEST_CASE("A reader that attaches to a ring makes no pages of it, and reads what comes there") {
+TEST_CASE("A reader that attaches to a ring allocates no pages of it, and reads new records") {
   const TestDirectory directory;
   const RingFile ring = make_ring(spec_in(directory));
   RingFill fill(ring);

@@ -57,14 +57,14 @@ Errc attach_error(const std::string& path) {
   return errc_of(RingMap::attach(path).status());
 }
 
-TEST_CASE("A ring that is not there is not found") {
+TEST_CASE("A missing ring is not found") {
   const TestDirectory directory;
   CHECK(attach_error(directory / "none.ring") == Errc::kNotFound);
 }
 
 using Path = std::string;
 
-TEST_CASE("What stands in a ring's place is refused without being followed or waited for") {
+TEST_CASE("Another file in a ring's place is refused, without following a link or waiting") {
   struct Case {
     const char* what;
     void (*place)(const std::string& path, const std::string& ring);
@@ -113,7 +113,7 @@ TEST_CASE("A header with any byte changed is refused") {
   CHECK(RingMap::attach(path).ok());
 }
 
-TEST_CASE("A header whose checksum is right is still held to the geometry") {
+TEST_CASE("A header with a correct checksum must still match the geometry") {
   struct Case {
     const char* what;
     Errc expected;
@@ -166,7 +166,7 @@ TEST_CASE("A header whose checksum is right is still held to the geometry") {
   CHECK(attach_error(path) == bad.expected);
 }
 
-TEST_CASE("A capacity that is no power of two is refused even if the file's length agrees") {
+TEST_CASE("A capacity that is not a power of two is refused even if the file's length matches") {
   const TestDirectory directory;
   const std::string path = directory / "a.ring";
   Bytes bytes = ring_bytes(directory.path());
@@ -178,7 +178,7 @@ TEST_CASE("A capacity that is no power of two is refused even if the file's leng
   CHECK(attach_error(path) == Errc::kDamaged);
 }
 
-TEST_CASE("A file of another length than its header says is refused") {
+TEST_CASE("A file whose length differs from its header is refused") {
   const TestDirectory directory;
   const std::string path = directory / "a.ring";
   Bytes bytes = ring_bytes(directory.path());
@@ -201,7 +201,7 @@ void read_everywhere(const RingMap& map, std::mt19937_64& random) {
   CHECK(reader.oldest() >= 1);
 }
 
-TEST_CASE("A ring of garbage is an error or stays within its bounds") {
+TEST_CASE("Reading a ring of garbage is an error or stays within its bounds") {
   const TestDirectory directory;
   const std::string path = directory / "a.ring";
   const Bytes good = ring_bytes(directory.path());

@@ -35,7 +35,7 @@ TEST_CASE("A reader takes every record that was published, and then nothing") {
   CHECK(ring.read(11).outcome == RingRead::kEmpty);
 }
 
-TEST_CASE("On the first lap every slot is empty until its record comes") {
+TEST_CASE("On the first lap, every slot is empty until its record is published") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
@@ -47,7 +47,7 @@ TEST_CASE("On the first lap every slot is empty until its record comes") {
   CHECK(ring.read(capacity + 1).outcome == RingRead::kEmpty);
 }
 
-TEST_CASE("On later laps the record of the lap before is not taken for the next") {
+TEST_CASE("On later laps, the record of the previous lap is not taken for the next") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
@@ -81,7 +81,7 @@ TEST_CASE("A lapped reader resumes an eighth of the ring after the oldest record
   CHECK(ring.copy_is(lapped.resume));
 }
 
-TEST_CASE("A record that is being overwritten is lapped, and the next is tried at least") {
+TEST_CASE("A record that is being overwritten is lapped, and at least the next one is tried") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
@@ -110,7 +110,7 @@ TEST_CASE("A stamp that is ahead of head leads the resumption, within a batch") 
   CHECK(ring.copy_is(lapped.resume));
 }
 
-TEST_CASE("Sequence 0 and what lies before the ring's first are settled without a slot") {
+TEST_CASE("Sequence 0 and sequences before the ring's first are settled without a slot") {
   const TestDirectory directory;
   TestRing ring(spec_from(directory.path(), 5001));
   for (const Sequence n : {Sequence{0}, Sequence{1}, Sequence{5000}}) {
@@ -123,7 +123,7 @@ TEST_CASE("Sequence 0 and what lies before the ring's first are settled without 
   CHECK(ring.read(5001).outcome == RingRead::kEmpty);
 }
 
-TEST_CASE("A position before the ring's first resumes behind the laps that came since") {
+TEST_CASE("A position before the ring's first resumes behind the laps since then") {
   const TestDirectory directory;
   TestRing ring(spec_from(directory.path(), 5001));
   const std::uint64_t capacity = ring.reader.capacity();
@@ -157,7 +157,7 @@ TEST_CASE("A stamp more than a ring ahead of head is corrupt, one ring ahead is 
   CHECK(result.stamp == ready_stamp(9 + 2 * capacity));
 }
 
-TEST_CASE("The same stamp is no corruption once head has come near it") {
+TEST_CASE("The same stamp is not corrupt once head is near it") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
@@ -218,7 +218,7 @@ struct Run {
   RingRun result;
 };
 
-TEST_CASE("A run takes the records that are there, laid end to end, and says why it ended") {
+TEST_CASE("A run takes the available records, end to end, and returns why it ended") {
   const TestDirectory directory;
   const std::uint32_t record_bytes = GENERATE(8u, 56u, 80u, 100u);
   TestRing ring(test_spec(directory.path(), record_bytes));
@@ -237,7 +237,7 @@ TEST_CASE("A run takes the records that are there, laid end to end, and says why
   CHECK(Run(ring, 41, 0).result.end.outcome == RingRead::kRecord);
 }
 
-TEST_CASE("A run over the ring's end and past what is overwritten ends as single reads do") {
+TEST_CASE("A run over the ring's end and past overwritten records ends like single reads") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
@@ -255,7 +255,7 @@ TEST_CASE("A run over the ring's end and past what is overwritten ends as single
   CHECK(damaged.result.end.outcome == RingRead::kCorrupt);
 }
 
-TEST_CASE("A run below the ring's first record is lapped, whatever lies in the slots") {
+TEST_CASE("A run below the ring's first record is lapped, whatever the slots contain") {
   const TestDirectory directory;
   TestRing ring(spec_from(directory.path(), 1000));
   ring.publish(1000, 1010);
@@ -267,7 +267,7 @@ TEST_CASE("A run below the ring's first record is lapped, whatever lies in the s
   }
 }
 
-TEST_CASE("Head is looked at only by a run that is long, and remembered") {
+TEST_CASE("Only a long run reads head, and it remembers head") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   ring.publish(1, 3 * kReadAheadSlots);
@@ -280,7 +280,7 @@ TEST_CASE("Head is looked at only by a run that is long, and remembered") {
   CHECK(ahead.is_whole());
 }
 
-TEST_CASE("A slot has its record from when it is published, also once it is overwritten") {
+TEST_CASE("has() is true for a record once it is published, even after it is overwritten") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();

@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-TEST_CASE("wait_any takes replies, calls and one-way messages, each as it comes") {
+TEST_CASE("wait_any takes replies, calls and one-way messages as they arrive") {
   DuplexPair pair;
   const CallId asked = pair.call_taken("how much?");
   CHECK(pair.client().try_wait_any().error() == Errc::kWouldBlock);
@@ -49,7 +49,7 @@ TEST_CASE("wait_any may wait while no call is under way") {
   CHECK(pair.client().status().ok());
 }
 
-TEST_CASE("Of replies and messages that have both come, wait_any takes them in turn") {
+TEST_CASE("If replies and messages have arrived, wait_any takes them in turn") {
   DuplexPair pair;
   constexpr std::uint32_t kEach = 5;
   std::vector<CallId> calls;
@@ -75,7 +75,7 @@ TEST_CASE("Of replies and messages that have both come, wait_any takes them in t
   CHECK(replies == kEach);
 }
 
-TEST_CASE("A call that expires ends, although messages never cease to come") {
+TEST_CASE("A call that expires ends, although messages keep arriving") {
   DuplexPair pair;
   const CallId call = pair.call_taken("slow", Deadline::now());
   for (int i = 0; i < 3; ++i) REQUIRE(pair.server().try_send({}, 0) == Errc::kOk);
@@ -116,7 +116,7 @@ TEST_CASE("A reply and a message each end a sleep for anything") {
   CHECK(arrival->incoming.type == 3);
 }
 
-TEST_CASE("wait_any delivers a late reply where that is asked for") {
+TEST_CASE("wait_any delivers a late reply if that is requested") {
   DuplexPair pair({.late_replies = true});
   const CallId call = pair.call_taken("slow", Deadline::now());
   CHECK(pair.client().try_wait_any()->reply.error() == Errc::kTimedOut);
@@ -127,7 +127,7 @@ TEST_CASE("wait_any delivers a late reply where that is asked for") {
   CHECK(arrival->reply->is_late);
 }
 
-TEST_CASE("What had come before the end is taken, then each call ends, then the channel") {
+TEST_CASE("Messages from before the end are taken first, then each call ends, then the channel") {
   DuplexPair pair;
   const CallId answered = pair.call_taken("a");
   const CallId pending[] = {pair.call_taken("b"), pair.call_taken("c")};
@@ -151,7 +151,8 @@ TEST_CASE("What had come before the end is taken, then each call ends, then the 
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
 }
 
-TEST_CASE("After the end finish_any ends each call in turn, and then says how the channel ended") {
+TEST_CASE(
+    "After the end, finish_any ends each call in turn and then returns how the channel ended") {
   DuplexPair pair;
   const CallId pending[] = {pair.call_taken("b"), pair.call_taken("c")};
   pair.server().close();
@@ -194,7 +195,7 @@ TEST_CASE("wait_any that overlaps a wait is misuse, and disturbs nothing") {
   CHECK(arrival->incoming.type == 3);
 }
 
-TEST_CASE("An event loop that is woken takes what has come with try_wait_any") {
+TEST_CASE("An event loop that is woken takes arrived messages with try_wait_any") {
   DuplexPair pair;
   REQUIRE(pair.client().arm());
   CHECK_FALSE(is_readable(pair.client().fd()));

@@ -81,7 +81,7 @@ TEST_CASE("A batch with a corrupt frame in it has no messages") {
   CHECK(*peeked == 0);
 }
 
-TEST_CASE("What was staged and not committed is never sent, however the producer ends") {
+TEST_CASE("Staged messages without a commit are never sent, however the producer ends") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send({}, 1) == Errc::kOk);
   REQUIRE(pair.producer().try_claim(0).error() == Errc::kOk);
@@ -97,7 +97,7 @@ TEST_CASE("What was staged and not committed is never sent, however the producer
   CHECK(pair.consumer().peek(soon()).error() == Errc::kClosed);
 }
 
-TEST_CASE("A drain says whether everything was released, also after the consumer has closed") {
+TEST_CASE("A drain returns whether everything was released, even after the consumer has closed") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
   REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
@@ -124,7 +124,7 @@ TEST_CASE("A drain says whether everything was released, also after the consumer
   }
 }
 
-TEST_CASE("The sender's counters say how many of its messages the other side has released") {
+TEST_CASE("The sender's counters include the messages that the other side has released") {
   ChannelPair pair({});
   for (int i = 0; i < 3; ++i) REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
   CHECK(pair.producer().counters().messages_sent == 3);
@@ -134,7 +134,7 @@ TEST_CASE("The sender's counters say how many of its messages the other side has
   CHECK(pair.producer().counters().messages_released == 1);
 }
 
-TEST_CASE("Waiting in an event loop is counted as any other wait") {
+TEST_CASE("Waiting in an event loop is counted like any other wait") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   REQUIRE(pair.consumer().arm());
   CHECK(pair.consumer().counters().empty_waits == 1);
@@ -148,7 +148,7 @@ TEST_CASE("Waiting in an event loop is counted as any other wait") {
   CHECK(pair.consumer().counters().empty_waits == 1);
 }
 
-TEST_CASE("What is staged becomes visible when there is no room for more") {
+TEST_CASE("Staged messages become visible when there is no room for more") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   std::uint32_t staged = 0;
   while (pair.producer().try_claim(400).error() == Errc::kOk) {
@@ -162,7 +162,7 @@ TEST_CASE("What is staged becomes visible when there is no room for more") {
   }
 }
 
-TEST_CASE("A producer that always finds room learns all the same that its consumer has gone") {
+TEST_CASE("A producer that always finds room still notices that its consumer is gone") {
   ChannelPair pair({});
   pair.consumer().close();
   const Deadline deadline = soon();
@@ -186,7 +186,7 @@ TEST_CASE("A wake-up that was not waited for does not end the next poll") {
   CHECK(poll(&entry, 1, 0) == 1);
 }
 
-TEST_CASE("What came between the last look and the end is still found") {
+TEST_CASE("A message between the last check and the end is still found") {
   const WaitStrategy strategy =
       GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   const int closes_at_look = GENERATE(1, 2, 3);
@@ -221,7 +221,7 @@ TEST_CASE("A sleep is ended by one wake-up, however much is sent") {
   }
 }
 
-TEST_CASE("Who has waited in an event loop and then waits in an operation is woken, too") {
+TEST_CASE("An end that waited in an event loop and then waits in an operation is woken") {
   ChannelPair pair({.wait = WaitStrategy::kPark});
   REQUIRE(pair.consumer().arm());
   std::array<Errc, 2> sent{};

@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-TEST_CASE("The request of a call that expires was sent, and then taken") {
+TEST_CASE("The request of an expired call is reported as sent, and later as taken") {
   DuplexPair pair;
   const CallId sent = *pair.client().try_start(bytes_of("x"), 0, Deadline::now());
   Result<Reply> reply = pair.client().finish(sent);
@@ -27,7 +27,7 @@ TEST_CASE("The request of a call that expires was sent, and then taken") {
   CHECK(reply->delivery == Delivery::kTaken);
 }
 
-TEST_CASE("A request that found no room, or was refused, was not sent") {
+TEST_CASE("A request that found no room, or was refused, is reported as not sent") {
   DuplexPair pair({.capacity = 1024, .message_bytes_max = 400});
   const std::vector<std::byte> large(400);
   for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == Errc::kOk);
@@ -40,7 +40,7 @@ TEST_CASE("A request that found no room, or was refused, was not sent") {
   CHECK(reply->delivery == Delivery::kNotSent);
 }
 
-TEST_CASE("An answer says that its request was taken, and no call says nothing") {
+TEST_CASE("An answer reports that its request was taken, and an unknown call reports nothing") {
   DuplexPair pair;
   const CallId call = pair.call_taken("x");
   CHECK(pair.client().try_finish_any()->delivery == Delivery::kUnknown);  // the call continues
@@ -49,7 +49,7 @@ TEST_CASE("An answer says that its request was taken, and no call says nothing")
   CHECK(pair.client().finish(call)->delivery == Delivery::kUnknown);
 }
 
-TEST_CASE("An interrupted wait says how far the request has come so far") {
+TEST_CASE("An interrupted wait reports the progress of the request") {
   DuplexPair pair;
   const CallId call = *pair.client().try_start(bytes_of("x"), 0);
   for (const Delivery expected : {Delivery::kSent, Delivery::kTaken}) {
@@ -63,7 +63,7 @@ TEST_CASE("An interrupted wait says how far the request has come so far") {
   CHECK(pair.client().finish(call).error() == Errc::kOk);
 }
 
-TEST_CASE("The calls of an end that closed itself say how far they had come") {
+TEST_CASE("The calls of an end that closed itself report their progress") {
   DuplexPair pair;
   const CallId taken = pair.call_taken("a");
   const CallId sent = *pair.client().try_start(bytes_of("b"), 0);
@@ -86,7 +86,7 @@ std::vector<Result<Reply>> ends_of(Duplex& client, const std::vector<CallId>& ca
   return ends;
 }
 
-TEST_CASE("After a close, each call says whether its request was taken") {
+TEST_CASE("After a close, each call reports whether its request was taken") {
   DuplexPair pair;
   const CallId taken = pair.call_taken("a");
   const CallId sent = *pair.client().try_start(bytes_of("b"), 0);
@@ -101,7 +101,7 @@ TEST_CASE("After a close, each call says whether its request was taken") {
   CHECK(late->delivery == Delivery::kNotSent);
 }
 
-TEST_CASE("After a kill, each call says whether its request was not sent, sent or taken") {
+TEST_CASE("After a kill, each call reports whether its request was not sent, sent or taken") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("duplex.sock");
   const ChannelOptions options = {.capacity = 1024, .message_bytes_max = 400};
@@ -132,7 +132,8 @@ TEST_CASE("After a kill, each call says whether its request was not sent, sent o
   CHECK(late->delivery == Delivery::kNotSent);
 }
 
-TEST_CASE("What lies in a dead peer's inbox was taken, although its program never got it") {
+TEST_CASE(
+    "Messages in a dead peer's inbox count as taken, although its program never received them") {
   DuplexPair pair;
   const CallId got = *pair.client().try_start(bytes_of("a"), 0);
   const CallId not_got = *pair.client().try_start(bytes_of("b"), 0);
@@ -142,7 +143,7 @@ TEST_CASE("What lies in a dead peer's inbox was taken, although its program neve
   CHECK(pair.client().finish(not_got)->delivery == Delivery::kTaken);
 }
 
-TEST_CASE("One-way messages are counted as taken when the other side's program has got them") {
+TEST_CASE("One-way messages are counted as taken when the other side's program has received them") {
   DuplexPair pair;
   for (int i = 0; i < 5; ++i) REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);
   CHECK(pair.client().duplex_counters().one_ways_sent == 5);

@@ -105,7 +105,7 @@ void fill(DuplexServer& server, ClientId client) {
   REQUIRE(sent == Errc::kWouldBlock);
 }
 
-TEST_CASE("Calls and messages of several clients are each of the client that sent them") {
+TEST_CASE("Each call and message belongs to the client that sent it") {
   Here here;
   Served a = here.connected();
   Served b = here.connected();
@@ -152,7 +152,7 @@ TEST_CASE("A server takes and gives plain structs and types of an enumeration") 
   CHECK(client.duplex.next(soon())->as<Order>()->number == 9);
 }
 
-TEST_CASE("Clients have their turns, and no more events in one than is said") {
+TEST_CASE("Clients take turns, with a limited number of events each") {
   constexpr std::uint32_t kTurn = 3;
   constexpr std::uint32_t kEach = 4 * kTurn;
   Here here({.turn_events_max = kTurn});
@@ -183,7 +183,7 @@ TEST_CASE("Clients have their turns, and no more events in one than is said") {
   for (const Served& client : clients) CHECK(served[client.id] == kEach);
 }
 
-TEST_CASE("A client that wakes has its turn soon, although another one never ceases to send") {
+TEST_CASE("A client that wakes has its turn soon, although another one keeps sending") {
   Here here;
   Served busy = here.connected();
   Served wakes = here.connected();
@@ -199,7 +199,7 @@ TEST_CASE("A client that wakes has its turn soon, although another one never cea
   CHECK(before <= kChecksPerRound + 16);  // a poll, and a turn
 }
 
-TEST_CASE("A new client is served, although another one never ceases to send") {
+TEST_CASE("A new client is served, although another one keeps sending") {
   Here here;
   Served busy = here.connected();
   auto coming = here.connecting();
@@ -217,7 +217,7 @@ TEST_CASE("A new client is served, although another one never ceases to send") {
   CHECK(coming.get().ok());
 }
 
-TEST_CASE("A client that takes nothing delays no other, and kRoom says when it does") {
+TEST_CASE("A client that takes nothing does not delay others, and kRoom comes when it continues") {
   Here here;
   Served stalls = here.connected();
   Served lives = here.connected();
@@ -262,7 +262,7 @@ TEST_CASE("kRoom comes when a client has taken a one-way message, and once") {
   CHECK(here.server->duplex_counters(client.id).one_ways_sent == 2);
 }
 
-TEST_CASE("Room for a small message is none for a large reply that waits for it") {
+TEST_CASE("Room for a small message does not wake a large reply that waits for more") {
   ChannelOptions options = kSmallDuplex;
   options.call_window = 1;
   Here here;
@@ -287,7 +287,7 @@ TEST_CASE("Room for a small message is none for a large reply that waits for it"
   CHECK(here.server->try_send(client.id, {}, 4) == Errc::kOk);
 }
 
-TEST_CASE("A server whose clients have all gone while asleep sleeps") {
+TEST_CASE("A server whose clients have all left while asleep sleeps") {
   Here here;
   std::optional<Served> client(here.connected());
   REQUIRE(here.server->arm());
@@ -300,7 +300,7 @@ TEST_CASE("A server whose clients have all gone while asleep sleeps") {
   CHECK(sleeps_of(gettid()) >= before + 2);
 }
 
-TEST_CASE("kRoom comes when a client has answered a call, beside the reply") {
+TEST_CASE("kRoom comes in addition to the reply when a client has answered a call") {
   ChannelOptions options = kSmallDuplex;
   options.call_window = 1;
   Here here({.channel = kSmallDuplex});
@@ -334,7 +334,7 @@ TEST_CASE("An operation that takes a wake-up of a client asleep does not leave i
   CHECK(here.server->try_wait()->message.type == 7);
 }
 
-TEST_CASE("A call of a client ends at its deadline, also while all are asleep") {
+TEST_CASE("A call of a client ends at its deadline, even while all are asleep") {
   Here here;
   Served client = here.connected();
   const CallId call =
@@ -349,7 +349,7 @@ TEST_CASE("A call of a client ends at its deadline, also while all are asleep") 
   CHECK(event->reply->delivery == Delivery::kTaken);
 }
 
-TEST_CASE("The server cancels a call, and knows of one that a client has cancelled") {
+TEST_CASE("The server can cancel a call, and detects that a client has cancelled one") {
   Here here;
   Served client = here.connected();
   const CallId call = *here.server->try_start(client.id, bytes_of("x"), 1);
@@ -365,7 +365,7 @@ TEST_CASE("The server cancels a call, and knows of one that a client has cancell
   CHECK(here.server->try_reply_error(client.id, its, 33, "too late") == Errc::kOk);
 }
 
-TEST_CASE("What a client sent before it left is delivered, its calls end, and then it is gone") {
+TEST_CASE("Messages of a client that left are delivered, then its calls end, then it is gone") {
   Here here;
   Served client = here.connected();
   const CallId pending = *here.server->try_start(client.id, bytes_of("x"), 1);
@@ -416,7 +416,7 @@ TEST_CASE("A client that is killed is gone, whether the server waits or not") {
   CHECK_FALSE(here.server->peer(id).empty());  // valid until the next wait
 }
 
-TEST_CASE("A client that is dropped gets closed, and no event of it comes any more") {
+TEST_CASE("A dropped client gets closed, and produces no more events") {
   Here here;
   Served dropped = here.connected();
   Served stays = here.connected();
@@ -436,7 +436,7 @@ TEST_CASE("A client that is dropped gets closed, and no event of it comes any mo
   CHECK(here.event(Kind::kMessage)->client == stays.id);
 }
 
-TEST_CASE("One client more than there may be waits in its connect until another has gone") {
+TEST_CASE("A client beyond the limit waits in its connect until another one has left") {
   Here here({.channel = kSmallDuplex, .clients_max = 2});
   std::optional<Served> first(here.connected());
   Served second = here.connected();
@@ -456,7 +456,7 @@ TEST_CASE("One client more than there may be waits in its connect until another 
   CHECK(here.server->clients() == 2);
 }
 
-TEST_CASE("A client that writes what no correct one writes is gone, and the others stay") {
+TEST_CASE("A client that writes invalid data is dropped, and the others stay") {
   Here here;
   Served stays = here.connected();
   HandMadeClient client(here);
@@ -470,7 +470,7 @@ TEST_CASE("A client that writes what no correct one writes is gone, and the othe
   CHECK(here.connected().id != client.id);
 }
 
-TEST_CASE("Whatever comes ends the sleep of a server, however it waits") {
+TEST_CASE("Every kind of event ends the sleep of a server, however it waits") {
   const WaitStrategy strategy =
       GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   ChannelOptions options = kSmallDuplex;
@@ -605,7 +605,7 @@ TEST_CASE("A successor takes the path, and the old server keeps its clients unti
   CHECK(another.get().ok());
 }
 
-TEST_CASE("A server that goes closes every client, and removes its name") {
+TEST_CASE("A server that ends closes every client and removes its name") {
   Here here;
   Served client = here.connected();
   here.server.reset();
@@ -621,7 +621,7 @@ TEST_CASE("A server that moves keeps its clients") {
   CHECK(moved.wait(soon())->message.type == 3);
 }
 
-TEST_CASE("Options with which no client could be served are refused, and leave no socket") {
+TEST_CASE("Options that would serve no client are refused, and leave no socket") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("server.sock");
   const auto refused = [&](const DuplexServerOptions& options, const std::string& words) {
@@ -643,7 +643,7 @@ TEST_CASE("Options with which no client could be served are refused, and leave n
   CHECK(DuplexServer::open(path).ok());
 }
 
-TEST_CASE("Every call of a server is forked in a child, and the parent's clients stay") {
+TEST_CASE("Every call of a server returns forked in a child, and the parent's clients stay") {
   Here here;
   Served client = here.connected();
   ChildProcess child([&] {

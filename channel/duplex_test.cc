@@ -44,7 +44,7 @@ struct Price {
 };
 enum class Topic : std::uint32_t { kAsk = 7, kPrice = 8, kHint = 9 };
 
-TEST_CASE("Structs and types of an enumeration are sent and taken as they are") {
+TEST_CASE("Structs and types of an enumeration are sent and received unchanged") {
   DuplexPair pair;
   const Result<CallId> started = pair.client().try_start(Ask{17}, Topic::kAsk);
   REQUIRE(started.ok());
@@ -63,7 +63,7 @@ TEST_CASE("Structs and types of an enumeration are sent and taken as they are") 
   CHECK(pair.client().try_next()->is(Topic::kHint));
 }
 
-TEST_CASE("An error, and what did not come, is no struct") {
+TEST_CASE("An error or a missing message is not a struct") {
   DuplexPair pair;
   const CallId call = pair.call_taken("how much?");
   REQUIRE(pair.server().reply_error(call, 1, "8 letter") == Errc::kOk);
@@ -88,7 +88,7 @@ TEST_CASE("A server's error arrives as a value") {
   CHECK(text_of(reply->payload) == "cannot divide by 0");
 }
 
-TEST_CASE("64 calls in flight get their own replies, in whatever order these come") {
+TEST_CASE("64 calls in flight get their own replies, in any order") {
   DuplexPair pair({.capacity = 1 << 16, .message_bytes_max = 64, .call_window = kWindow});
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -120,7 +120,7 @@ TEST_CASE("64 calls in flight get their own replies, in whatever order these com
   CHECK(pair.client().try_finish_any().error() == Errc::kMisuse);
 }
 
-TEST_CASE("A duplex that waits in an event loop counts it as any other wait") {
+TEST_CASE("A duplex that waits in an event loop counts it like any other wait") {
   DuplexPair pair;
   REQUIRE(pair.client().arm());
   CHECK(pair.client().counters().empty_waits == 1);
@@ -141,7 +141,7 @@ TEST_CASE("A call whose deadline passes is over, and its late reply is dropped a
   }
 }
 
-TEST_CASE("A late reply is delivered and marked, where that is asked for") {
+TEST_CASE("A late reply is delivered and marked if that is requested") {
   DuplexPair pair({.late_replies = true});
   const CallId expired = pair.call_taken("slow", Deadline::now());
   const CallId cancelled = pair.call_taken("never mind");
@@ -170,7 +170,7 @@ TEST_CASE("A late reply is delivered and marked, where that is asked for") {
   CHECK_FALSE(pair.client().finish(next)->is_late);
 }
 
-TEST_CASE("A late reply that nobody takes keeps its place") {
+TEST_CASE("A late reply that the program does not take keeps its slot") {
   DuplexPair pair({.call_window = 1, .late_replies = true});
   const CallId call = pair.call_taken("slow", Deadline::now());
   CHECK(pair.client().finish(call).error() == Errc::kTimedOut);
@@ -180,7 +180,7 @@ TEST_CASE("A late reply that nobody takes keeps its place") {
   CHECK(pair.client().try_start(bytes_of("next"), 0).error() == Errc::kOk);
 }
 
-TEST_CASE("An expired call keeps its place until its reply has come") {
+TEST_CASE("An expired call keeps its slot until its reply has arrived") {
   DuplexPair pair({.call_window = 1});
   const CallId call = pair.call_taken("slow", Deadline::now());
   CHECK(pair.client().try_finish_any().error() == Errc::kTimedOut);
@@ -189,7 +189,7 @@ TEST_CASE("An expired call keeps its place until its reply has come") {
   CHECK(pair.client().try_start(bytes_of("next"), 0).error() == Errc::kOk);
 }
 
-TEST_CASE("The server of a call that was cancelled or expired can know of it") {
+TEST_CASE("The server can detect that a call was cancelled or has expired") {
   DuplexPair pair;
   const CallId cancelled = pair.call_taken("never mind");
   const CallId expired = pair.call_taken("too slow", Deadline::now());
@@ -216,7 +216,7 @@ TEST_CASE("A server that does nothing but work on a call can ask whether it was 
   CHECK(pair.server().is_cancelled(call));
 }
 
-TEST_CASE("A cancellation that crosses the reply is no concern of either side") {
+TEST_CASE("A cancellation that crosses the reply is ignored by both sides") {
   DuplexPair pair;
   const CallId call = pair.call_taken("quick");
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
@@ -227,7 +227,7 @@ TEST_CASE("A cancellation that crosses the reply is no concern of either side") 
   CHECK(text_of(pair.client().finish(next)->payload) == "fine");
 }
 
-TEST_CASE("A reply that came before its call was cancelled leaves no place taken") {
+TEST_CASE("A reply that arrived before its call was cancelled frees the slot") {
   DuplexPair pair({.call_window = 1});
   const CallId call = pair.call_taken("quick");
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
@@ -236,7 +236,7 @@ TEST_CASE("A reply that came before its call was cancelled leaves no place taken
   CHECK(pair.client().try_start({}, 0).error() == Errc::kOk);
 }
 
-TEST_CASE("A call that could not be sent leaves no place taken") {
+TEST_CASE("A call that could not be sent frees its slot") {
   DuplexPair pair({.capacity = 1024, .message_bytes_max = 400, .call_window = 2});
   const std::vector<std::byte> large(400);
   for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == Errc::kOk);
@@ -251,7 +251,7 @@ TEST_CASE("A call that could not be sent leaves no place taken") {
   }
 }
 
-TEST_CASE("What was taken stays as it is while the inbox fills") {
+TEST_CASE("A received message stays unchanged while the inbox fills") {
   DuplexPair pair({.call_window = 1});
   REQUIRE(pair.server().try_send(bytes_of("first"), 0) == Errc::kOk);
   const Result<Incoming> first = pair.client().try_next();
@@ -276,7 +276,7 @@ TEST_CASE("One-way messages and calls arrive in the order in which they were sen
   }
 }
 
-TEST_CASE("One-way messages wait for those that the other side has not taken") {
+TEST_CASE("One-way messages wait for earlier ones that the other side has not taken") {
   DuplexPair pair({.call_window = 3});
   for (int i = 0; i < 3; ++i) REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);
   for (int round = 0; round < 100; ++round) {
@@ -323,7 +323,7 @@ CallId reply_behind_many(DuplexPair& pair) {
 }
 const ChannelOptions kLargeWindow = {.call_window = 4096, .wait = WaitStrategy::kPark};
 
-TEST_CASE("Nobody sleeps while there is more than is taken in at a time") {
+TEST_CASE("A side does not sleep while more messages arrived than it takes in at a time") {
   DuplexPair pair(kLargeWindow);
   const CallId call = reply_behind_many(pair);
   SECTION("waiting for it") {
@@ -339,7 +339,7 @@ TEST_CASE("Nobody sleeps while there is more than is taken in at a time") {
   }
 }
 
-TEST_CASE("Nobody polls while there is more than is taken in at a time") {
+TEST_CASE("A side does not poll while more messages arrived than it takes in at a time") {
   DuplexPair pair(kLargeWindow);
   std::vector<CallId> calls;
   for (int i = 0; i < 4000; ++i) calls.push_back(pair.call_taken("never mind"));
@@ -357,7 +357,7 @@ TEST_CASE("Nobody polls while there is more than is taken in at a time") {
   CHECK(text_of(in->payload) == "here");
 }
 
-TEST_CASE("What stands behind more than is taken in at a time is read after a close") {
+TEST_CASE("Messages beyond those taken in at a time are read after a close") {
   DuplexPair pair(kLargeWindow);
   const CallId call = reply_behind_many(pair);
   pair.server().close();
@@ -373,7 +373,7 @@ TEST_CASE("What stands behind more than is taken in at a time is read after a cl
   }
 }
 
-TEST_CASE("Replies that nobody takes are named when they fill every place") {
+TEST_CASE("Replies that the program does not take are named when they fill every slot") {
   DuplexPair pair({.call_window = 2});
   for (int i = 0; i < 2; ++i) {
     REQUIRE(pair.server().reply(pair.call_taken("x"), {}, 0) == Errc::kOk);
@@ -385,7 +385,7 @@ TEST_CASE("Replies that nobody takes are named when they fill every place") {
   CHECK(pair.client().try_start({}, 0).error() == Errc::kOk);
 }
 
-TEST_CASE("A duplex that closes answers what it has answered and ends the rest") {
+TEST_CASE("A duplex that closes delivers its replies and ends the other calls") {
   DuplexPair pair;
   const CallId answered = pair.call_taken("a");
   const CallId pending = pair.call_taken("b");
@@ -447,7 +447,7 @@ TEST_CASE("Each call that is pending when its server is killed ends with peer go
   CHECK(errc_of(client->status()) == Errc::kPeerGone);
 }
 
-TEST_CASE("What cannot be right is refused, said, and changes nothing") {
+TEST_CASE("Invalid arguments are refused with a reason and change nothing") {
   DuplexPair pair({.capacity = 4096, .message_bytes_max = 100});
   const CallId call = pair.call_taken("x");
   const std::vector<std::byte> large(101);
@@ -575,7 +575,7 @@ TEST_CASE("A peer that replies to a call before it was sent is cut off") {
   CHECK(peer.victim().try_start(large, 0).error() == Errc::kCorrupt);  // no room
 }
 
-TEST_CASE("A peer that says that it released what it was never sent has taken nothing") {
+TEST_CASE("A peer that releases messages it was never sent has taken nothing") {
   HostilePeer peer;
   const CallId call = *peer.victim().try_start({}, 0, Deadline::now());
   store_received(peer.words(), 128, 2);
@@ -584,7 +584,7 @@ TEST_CASE("A peer that says that it released what it was never sent has taken no
   CHECK(reply->delivery == Delivery::kSent);
 }
 
-TEST_CASE("A peer that takes back one-way messages that it had taken changes no counter") {
+TEST_CASE("A peer that lowers its number of taken one-way messages changes no counter") {
   HostilePeer peer;
   for (int i = 0; i < 4; ++i) REQUIRE(peer.victim().try_send({}, 0) == Errc::kOk);
   store_tally(peer.words().taken, 4);
@@ -596,7 +596,7 @@ TEST_CASE("A peer that takes back one-way messages that it had taken changes no 
   CHECK(peer.victim().duplex_counters().one_ways_sent == 5);
 }
 
-TEST_CASE("Cancellations of calls that are not there change nothing") {
+TEST_CASE("Cancellations of unknown calls change nothing") {
   HostilePeer peer;
   for (CallId call = 0; call < 100; ++call) peer.send(call, CallKind::kCancel);
   peer.send(4, CallKind::kCall);

@@ -80,7 +80,7 @@ TEST_CASE("A client that says hello after it was taken in wakes the event loop, 
   CHECK(loop.accepts_nobody_and_sleeps());
 }
 
-TEST_CASE("An event loop serves every client, however many come, beside those who are silent") {
+TEST_CASE("An event loop serves any number of clients in addition to silent ones") {
   constexpr std::size_t kClients = 150;  // more than may wait
   Loop loop;
   std::vector<RawPeer> silent;
@@ -118,7 +118,7 @@ TEST_CASE("An event loop serves every client, however many come, beside those wh
   CHECK(connecting.get() == kClients);
 }
 
-TEST_CASE("One that says nothing wakes an event loop when it comes and when it is dropped") {
+TEST_CASE("A silent client wakes an event loop when it connects and when it is dropped") {
   Loop loop;
   const RawPeer silent(loop.here.path);
   while (loop.here.listener.refused() == 0 && loop.sleep()) {
@@ -129,7 +129,7 @@ TEST_CASE("One that says nothing wakes an event loop when it comes and when it i
   CHECK_FALSE(is_readable(loop.here.listener.fd()));
 }
 
-TEST_CASE("One that leaves or talks nonsense wakes an event loop once") {
+TEST_CASE("A client that leaves or sends an invalid hello wakes an event loop once") {
   Loop loop;
   {
     const RawPeer leaves(loop.here.path);
@@ -148,7 +148,8 @@ TEST_CASE("One that leaves or talks nonsense wakes an event loop once") {
   CHECK(errc_of(loop.accept().status()) == Errc::kWouldBlock);
 }
 
-TEST_CASE("As many silent ones as may wait give way to who comes, and the event loop sleeps") {
+TEST_CASE(
+    "If the limit of silent clients is reached, a new client replaces one, and the loop sleeps") {
   Loop loop;
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kPeersWaitingMax; ++i) silent.emplace_back(loop.here.path);
@@ -164,7 +165,7 @@ TEST_CASE("As many silent ones as may wait give way to who comes, and the event 
   CHECK(silent.front().refusal().find("did not send its hello") != std::string::npos);
 }
 
-TEST_CASE("Those who are only to be served do not wake a loop that tends, and are served later") {
+TEST_CASE("Clients that wait to be served do not wake a loop that tends, and are served later") {
   Loop loop;
   const RawPeer client(loop.here.path);
   say_hello(client);
@@ -184,7 +185,7 @@ TEST_CASE("Those who are only to be served do not wake a loop that tends, and ar
   CHECK(loop.accepts_nobody_and_sleeps());
 }
 
-TEST_CASE("An event loop that has no descriptor left is not kept awake, and goes on later") {
+TEST_CASE("An event loop without free descriptors is not kept awake, and continues later") {
   Loop loop;
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -212,7 +213,7 @@ TEST_CASE("An event loop that has no descriptor left is not kept awake, and goes
   CHECK(is_served);
 }
 
-TEST_CASE("A successor that takes its time does not hold an event loop up") {
+TEST_CASE("A slow successor does not block an event loop") {
   Loop loop;
   const UniqueFd successor = ask_for_socket(loop.here.path);
   REQUIRE(loop.sleep());
@@ -226,7 +227,7 @@ TEST_CASE("A successor that takes its time does not hold an event loop up") {
   CHECK((loop.here.listener.handed_over() || !in_time));
 }
 
-TEST_CASE("A successor that falls silent is given up, and whoever came meanwhile is served") {
+TEST_CASE("A silent successor is abandoned, and clients that came meanwhile are served") {
   Loop loop;
   const UniqueFd successor = ask_for_socket(loop.here.path);
   REQUIRE(loop.sleep());

@@ -104,7 +104,7 @@ int try_every_call(Duplex& duplex, CallId call) {
   return duplex.try_next().error() == Errc::kForked ? 0 : __LINE__;
 }
 
-TEST_CASE("Every call of a channel's ends is forked in a child, and their messages go on") {
+TEST_CASE("Every call of a channel's ends returns forked in a child, and their messages continue") {
   ChannelPair pair({});
   REQUIRE(pair.producer().send(bytes_of("first"), 1, soon()) == Errc::kOk);
   REQUIRE(pair.consumer().peek(soon()).error() == Errc::kOk);
@@ -131,7 +131,7 @@ TEST_CASE("Every call of a channel's ends is forked in a child, and their messag
   CHECK(pair.producer().status().ok());
 }
 
-TEST_CASE("Every call of a duplex is forked in a child, and the parent's calls go on") {
+TEST_CASE("Every call of a duplex returns forked in a child, and the parent's calls continue") {
   const TemporaryDirectory directory;
   auto [client, server] = make_ends<Duplex, Duplex>(directory.file("duplex.sock"), {}, {});
   const Result<CallId> asked = client.start(bytes_of("how much?"), 1, soon());
@@ -149,7 +149,7 @@ TEST_CASE("Every call of a duplex is forked in a child, and the parent's calls g
   CHECK(text_of(client.finish(*asked)->payload) == "ten");
 }
 
-TEST_CASE("A listener is forked in a child, and serves its parent's peers under its name") {
+TEST_CASE("A listener returns forked in a child, and its parent's listener serves its peers") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   auto opened = ChannelListener::listen(path);
@@ -217,7 +217,7 @@ TEST_CASE("A channel ends with the process that opened it, although a child of i
   kill(worker->load(), SIGKILL);
 }
 
-TEST_CASE("A child that is forked while another thread sleeps on an end finds it forked") {
+TEST_CASE("A child forked while another thread sleeps on an end gets forked from it") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   ChannelPair pair({.wait = WaitStrategy::kPark});
   std::thread sleeping([&] { CHECK(pair.consumer().peek(soon()).error() == Errc::kInterrupted); });
@@ -228,7 +228,7 @@ TEST_CASE("A child that is forked while another thread sleeps on an end finds it
   sleeping.join();
 }
 
-TEST_CASE("A child that destroys its parent's end of a channel unmaps nothing") {
+TEST_CASE("A child that destroys its parent's end of a channel does not unmap it") {
   const TemporaryDirectory directory;
   auto listener = ChannelListener::listen(directory.file("channel.sock"));
   REQUIRE(listener.ok());

@@ -79,7 +79,7 @@ bool takes_every_message(std::uint64_t capacity, std::uint32_t maximum,
   return true;
 }
 
-TEST_CASE("Creation refuses a capacity that is too small and names the least that does") {
+TEST_CASE("Creation refuses a capacity that is too small and names the minimum") {
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
   for (const std::uint32_t offset : kOffsets) {
@@ -110,8 +110,7 @@ TEST_CASE("Creation refuses a capacity that is too small and names the least tha
   CHECK(refused > 1000);
 }
 
-TEST_CASE(
-    "A capacity that is no power of two or out of bounds is refused, with the least that does") {
+TEST_CASE("A capacity that is out of bounds or not a power of two is refused with the minimum") {
   for (const std::uint64_t capacity :
        {std::uint64_t{1}, std::uint64_t{512}, std::uint64_t{1023}, std::uint64_t{1025},
         std::uint64_t{3000}, kChannelCapacityMax * 2, ~std::uint64_t{0}}) {
@@ -298,7 +297,7 @@ TEST_CASE("Ten thousand messages pass where payloads begin elsewhere in the fram
   CHECK(pass_through_rings(kPayloadOffsetAligned, 8 * stride() + 1, kMessagesPerRing, false) > 20);
 }
 
-TEST_CASE("Every byte of every message is what was written") {
+TEST_CASE("Every byte of every message arrives as written") {
   for (const std::uint32_t offset : kOffsets) {
     CHECK(pass_through_rings(offset, 1024 * stride(), kMessagesPerRing / 2, true) > 7);
   }

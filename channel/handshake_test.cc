@@ -30,7 +30,7 @@
 
 namespace lapwing {
 
-TEST_CASE("A peer that does not keep to the protocol is told why, and the next one is served") {
+TEST_CASE("A peer that breaks the protocol gets the reason, and the next one is served") {
   struct Fault {
     const char* name;
     std::function<void(RawPeer&)> act;
@@ -177,7 +177,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
   }
 }
 
-TEST_CASE("Descriptors that come where none belong are closed") {
+TEST_CASE("Unexpected descriptors are closed") {
   Listening here;
   RawPeer peer(here.path);
   RawPeer empty(here.path);
@@ -196,7 +196,7 @@ static std::vector<int> one(const UniqueFd& descriptor) {
 }
 
 // Without the precautions, the listener would wait for ten minutes.
-TEST_CASE("A descriptor whose close waits does not hold up the listener") {
+TEST_CASE("A descriptor whose close waits does not block the listener") {
   Listening here;
   LingeringSocket lingering = make_lingering_socket();
   const auto give_away = [&] { lingering.fd.reset(); };
@@ -227,7 +227,7 @@ TEST_CASE("A descriptor whose close waits does not hold up the listener") {
   CHECK(end_closing_apart());
 }
 
-TEST_CASE("A descriptor behind the hello ends the channel and does not hold up the receiver") {
+TEST_CASE("A descriptor after the hello ends the channel and does not block the receiver") {
   Listening here;
   LingeringSocket lingering = make_lingering_socket();
   RawPeer peer(here.path);
@@ -284,7 +284,7 @@ TEST_CASE("On an open channel the kernel rejects descriptors") {
         SendOutcome::kClosed);
 }
 
-TEST_CASE("Two producers tell each other what they are") {
+TEST_CASE("A producer refuses a producer and reports the required role") {
   Listening here;
   auto connecting = std::async(std::launch::async, [&] {
     return ChannelProducer::connect(here.path, kSmall, soon()).status();
@@ -301,7 +301,7 @@ TEST_CASE("Two producers tell each other what they are") {
   check_next_is_served(here.listener);
 }
 
-TEST_CASE("A peer that leaves before it is served is passed over") {
+TEST_CASE("A peer that leaves before it is served is skipped") {
   Listening here;
   {
     const RawPeer peer(here.path);
@@ -314,7 +314,7 @@ TEST_CASE("A peer that leaves before it is served is passed over") {
   check_next_is_served(here.listener);
 }
 
-TEST_CASE("Peers that say nothing hold up nobody, and are dropped after a while") {
+TEST_CASE("Silent peers do not block others, and are dropped after a while") {
   Listening here;
   std::vector<RawPeer> silent;
   const std::uint64_t begin_ns = monotonic_ns();
@@ -329,7 +329,7 @@ TEST_CASE("Peers that say nothing hold up nobody, and are dropped after a while"
   CHECK(says(silent.front().refusal(), "did not send its hello"));
 }
 
-TEST_CASE("A listener that has no descriptor left gets back those of peers that say nothing") {
+TEST_CASE("A listener without free descriptors drops silent peers") {
   Listening here;
   const std::uint64_t begin_ns = monotonic_ns();
   const RawPeer silent(here.path);
@@ -361,7 +361,7 @@ TEST_CASE("A listener that has no descriptor left gets back those of peers that 
   CHECK(error == Errc::kWouldBlock);  // and has accepted the next one
 }
 
-TEST_CASE("A peer of a user who is not expected is refused, told so, and the next one is served") {
+TEST_CASE("A peer of an unexpected user is refused with the reason, and the next one is served") {
   if (geteuid() != 0) LAPWING_SKIP("it takes root to become another user");
   const TemporaryDirectory directory;
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
@@ -406,7 +406,7 @@ TEST_CASE("A peer of a user who is not expected is refused, told so, and the nex
   CHECK(code == 0);
 }
 
-TEST_CASE("A flood of peers that are not expected does not keep the listener from its caller") {
+TEST_CASE("A flood of unexpected peers does not delay the listener's caller") {
   if (geteuid() != 0) LAPWING_SKIP("it takes root to become another user");
   const TemporaryDirectory directory;
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
@@ -426,7 +426,7 @@ TEST_CASE("A flood of peers that are not expected does not keep the listener fro
   CHECK(listener->refused() == kFlood);
 }
 
-TEST_CASE("Who connects refuses a listener of a user it does not expect") {
+TEST_CASE("A connecting peer refuses a listener of an unexpected user") {
   if (geteuid() != 0) LAPWING_SKIP("it takes root to become another user");
   Listening here;
   ChannelOptions options = kSmall;
@@ -438,7 +438,7 @@ TEST_CASE("Who connects refuses a listener of a user it does not expect") {
   check_next_is_served(here.listener);
 }
 
-TEST_CASE("With retry, who connects finds a listener that comes later") {
+TEST_CASE("With retry, a connect finds a listener that starts later") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   std::atomic<int> tries = 0;
@@ -454,7 +454,8 @@ TEST_CASE("With retry, who connects finds a listener that comes later") {
   CHECK(connecting.get().ok());
 }
 
-TEST_CASE("A retry ends with its time, its deadline or an interrupt, and says what was missing") {
+TEST_CASE(
+    "A retry ends with its time, its deadline or an interrupt, and reports what was missing") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   ChannelOptions options = kSmall;
@@ -469,7 +470,7 @@ TEST_CASE("A retry ends with its time, its deadline or an interrupt, and says wh
   CHECK(errc_of(connect_status(soon())) == Errc::kInterrupted);
 }
 
-TEST_CASE("Connecting ends with the reason when the listener is not as it should be") {
+TEST_CASE("Connecting to an invalid listener ends with the reason") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const auto connect_status = [&](Deadline deadline) {

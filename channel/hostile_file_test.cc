@@ -76,7 +76,7 @@ bool is_taken(const ChannelHeader& header, std::uint64_t bytes) {
   return true;
 }
 
-TEST_CASE("A file with any one number of its header changed is refused, or is what it says") {
+TEST_CASE("A file with one changed number in its header is refused or still consistent") {
   std::uint64_t refused = 0;
   std::uint64_t taken = 0;
   for (const ChannelHeader& right : right_headers()) {
@@ -100,7 +100,7 @@ TEST_CASE("A file with any one number of its header changed is refused, or is wh
   CHECK(taken > 50);  // a smaller largest message, and purely informational fields
 }
 
-TEST_CASE("A file of another size than its header says is refused") {
+TEST_CASE("A file whose size differs from its header is refused") {
   for (const ChannelHeader& right : right_headers()) {
     const std::uint64_t bytes = kChannelHeaderBytes + right.capacity;
     for (const std::uint64_t other :
@@ -112,7 +112,7 @@ TEST_CASE("A file of another size than its header says is refused") {
   }
 }
 
-TEST_CASE("Headers of random numbers are refused, or are what they say") {
+TEST_CASE("Headers of random numbers are refused or consistent") {
   Random random(4);
   const std::array<ChannelHeader, 3> rights = right_headers();
   for (int i = 0; i < 3000; ++i) {
@@ -127,7 +127,7 @@ TEST_CASE("Headers of random numbers are refused, or are what they say") {
   }
 }
 
-TEST_CASE("Control data that does not fit is a violation, and what came of it is closed") {
+TEST_CASE("Control data that does not fit is a violation, and received descriptors are closed") {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
   const UniqueFd ours(pair[0]);

@@ -441,21 +441,21 @@ void check_results(const Results& results, std::uint64_t variants) {
   CHECK(results.at(Errc::kCorrupt) > variants / 60);
 }
 
-TEST_CASE("A consumer with a hostile producer answers every call, and closes what is corrupt") {
+TEST_CASE("A consumer with a hostile producer returns from every call, and closes if corrupt") {
   check_results(torment<ConsumerVictim>(1120, variants()), variants());
 }
 
-TEST_CASE("A producer with a hostile consumer answers every call, and closes what is corrupt") {
+TEST_CASE("A producer with a hostile consumer returns from every call, and closes if corrupt") {
   check_results(torment<ProducerVictim>(2011, variants()), variants());
 }
 
-TEST_CASE("A duplex with a hostile other side answers every call, and closes what is corrupt") {
+TEST_CASE("A duplex with a hostile other side returns from every call, and closes if corrupt") {
   check_results(torment<DuplexVictim>(1126, variants()), variants());
   CHECK(DuplexVictim::replies > variants() / 1000);
   CHECK(DuplexVictim::incomings > variants() / 100);
 }
 
-TEST_CASE("A producer whose consumer's words flip while it looks answers every call") {
+TEST_CASE("A producer returns from every call while its consumer's words flip") {
   const TemporaryDirectory directory;
   ChannelListener listener = *ChannelListener::listen(directory.file("channel.sock"));
   Random random(7);

@@ -147,7 +147,7 @@ const char* read_variant(FrameReader& reader, const GuardedMemory& memory,
   return nullptr;
 }
 
-TEST_CASE("A reader of hostile data answers rightly and stays within it") {
+TEST_CASE("A reader of hostile data returns correct results and stays within the data") {
   const std::uint64_t variants = channel_operations() / 2;
   Random random(20'261'120);
   ReaderTally tally;
@@ -292,7 +292,7 @@ class Victim {
   ChannelPosition seen_ = 0;  // the last possible position that the writer has read
 };
 
-TEST_CASE("A writer whose peer says anything of itself stays within its data") {
+TEST_CASE("A writer stays within its data, whatever its peer's state") {
   const std::uint64_t variants = channel_operations() / 2;
   Random random(11'202'026);
   WriterTally tally;
@@ -383,7 +383,7 @@ TEST_CASE("A frame whose header flips while it is read is within the data, or co
   CHECK(seen[static_cast<std::size_t>(FrameReader::Look::kCorrupt)] > 0);
 }
 
-TEST_CASE("A consumer's position that flips gives no more room than there is") {
+TEST_CASE("A consumer's position that flips does not give more room than there is") {
   constexpr std::uint64_t kCapacity = 4096;
   const std::uint32_t largest = largest_message(kCapacity, kPayloadOffsetPacked);
   const GuardedMemory memory(kCapacity, true);

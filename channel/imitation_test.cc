@@ -163,7 +163,7 @@ void for_each_place(std::uint64_t capacity, const Visit& visit) {
   }
 }
 
-TEST_CASE("What is left of a claim behind a shorter commit is not taken for a frame") {
+TEST_CASE("The rest of a claim after a shorter commit is not taken for a frame") {
   for_each_place(2048, [](Impostor& impostor, std::uint32_t largest) {
     for (std::uint32_t claimed = 0; claimed <= largest; claimed += 40) {
       for (std::uint32_t actual = 0; actual <= claimed; actual += 40) {
@@ -177,7 +177,7 @@ TEST_CASE("What is left of a claim behind a shorter commit is not taken for a fr
   });
 }
 
-TEST_CASE("What an aborted claim has left is not taken for a frame") {
+TEST_CASE("The rest of an aborted claim is not taken for a frame") {
   for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
     for (std::uint32_t given_up = 0; given_up <= largest; given_up += kFrameAlign) {
       REQUIRE(impostor.claim(given_up));
@@ -205,7 +205,7 @@ TEST_CASE("Payloads of an earlier lap are not taken for frames of a later one") 
   });
 }
 
-TEST_CASE("Nothing of a staged batch is seen before it is published, whatever its payloads are") {
+TEST_CASE("A staged batch is not visible before it is published, whatever its payloads") {
   for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
     for (std::uint32_t size = 0; size <= largest; size += kFrameAlign) {
       std::uint32_t count = 0;
@@ -237,7 +237,7 @@ TEST_CASE("A claim that is open while others are published is not taken for a fr
   });
 }
 
-TEST_CASE("What a longer claim leaves where a short message ends is not taken for a frame") {
+TEST_CASE("The rest of a longer claim after a short message is not taken for a frame") {
   for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
     for (std::uint32_t given_up = 0; given_up <= largest; given_up += 40) {
       for (const std::uint32_t size : {0u, 16u, 32u}) {

@@ -61,7 +61,7 @@ void leave_stale_socket(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("What stands at a listener's path and is no stale socket is refused and untouched") {
+TEST_CASE("A file at a listener's path that is not a stale socket is refused and unchanged") {
   const TemporaryDirectory directory;
   const std::string path = path_in(directory);
   const std::string target = directory.file("target");
@@ -126,7 +126,7 @@ TEST_CASE("A socket of another kind is not taken for a stale one, dead or alive"
   CHECK(looked_at(path) == before);
 }
 
-TEST_CASE("Another user's stale socket is refused and untouched, one's own is replaced") {
+TEST_CASE("Another user's stale socket is refused and unchanged, one's own is replaced") {
   const TemporaryDirectory directory;
   const std::string path = path_in(directory);
   leave_stale_socket(path);
@@ -151,7 +151,7 @@ TEST_CASE("Another user's stale socket is refused and untouched, one's own is re
   check_next_is_served(*listener);
 }
 
-TEST_CASE("A listener takes its name with it, and none that is not its own") {
+TEST_CASE("A listener removes its own name when it ends, and no other") {
   const TemporaryDirectory directory;
   const std::string path = path_in(directory);
   std::optional<ChannelListener> listener(*ChannelListener::listen(path));

@@ -257,7 +257,7 @@ void check(uid_t owner, uid_t attacker) {
 
 }  // namespace
 
-TEST_CASE("The attacks on a peer's memory are ones that work on memory that is not sealed") {
+TEST_CASE("The attacks on a peer's memory work on memory that is not sealed") {
   for (const Attack& attack : kAttacks) {
     INFO(attack.name);
     const UniqueFd fd(memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -266,8 +266,7 @@ TEST_CASE("The attacks on a peer's memory are ones that work on memory that is n
   }
 }
 
-TEST_CASE(
-    "Nobody writes to the other side's memory: not one's own user, nor a stranger, nor root") {
+TEST_CASE("The other side's memory cannot be written by its own user, another user or root") {
   check(geteuid(), geteuid());
   if (geteuid() != 0) LAPWING_SKIP("it takes root to become other users");
   check(kTestUser, 0);

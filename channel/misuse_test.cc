@@ -34,7 +34,7 @@ void check_alive(ChannelPair& pair) {
   REQUIRE(pair.consumer().release() == Errc::kOk);
 }
 
-TEST_CASE("A message above the maximum is refused, and one of the maximum is not") {
+TEST_CASE("A message above the maximum is refused, and one of the maximum is accepted") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   const std::string largest(400, 'x');
   const std::string larger(401, 'x');
@@ -93,7 +93,7 @@ TEST_CASE("A commit, a stage or an abort without a claim is refused") {
   CHECK(pair.producer().commit_staged() == Errc::kOk);  // nothing is staged, so it does nothing
 }
 
-TEST_CASE("A claim that found no room leaves none to commit") {
+TEST_CASE("A claim that found no room leaves nothing to commit") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   while (pair.producer().try_send(bytes_of(std::string(400, 'x')), 0).ok()) {
   }
@@ -103,7 +103,7 @@ TEST_CASE("A claim that found no room leaves none to commit") {
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
 }
 
-TEST_CASE("What is still written into a claim that arm() gave up is not taken for a frame") {
+TEST_CASE("Bytes written into a claim that arm() aborted are not taken for a frame") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 496});
   ChannelProducer& producer = pair.producer();
   REQUIRE(producer.try_send(bytes_of(std::string(496, 'x')), 1) == Errc::kOk);  // 512 bytes
@@ -125,7 +125,7 @@ TEST_CASE("What is still written into a claim that arm() gave up is not taken fo
   CHECK(pair.consumer().try_peek().error() == Errc::kWouldBlock);
 }
 
-TEST_CASE("A release of what is not borrowed is refused") {
+TEST_CASE("A release of messages that are not borrowed is refused") {
   ChannelPair pair({});
   CHECK(pair.consumer().release() == Errc::kMisuse);
   REQUIRE(pair.producer().try_send(bytes_of("a"), 1) == Errc::kOk);
@@ -174,7 +174,7 @@ TEST_CASE("A message that does not fit the buffer is named, and stays") {
   CHECK(pair.consumer().try_receive(buffer).error() == Errc::kOk);
 }
 
-TEST_CASE("After its own close an end answers everything with what it is") {
+TEST_CASE("After its own close, all calls of an end are misuse") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send(bytes_of("x"), 0) == Errc::kOk);
   const Result<Message> borrowed = pair.consumer().try_peek();
@@ -194,7 +194,7 @@ TEST_CASE("After its own close an end answers everything with what it is") {
   CHECK(errc_of(pair.consumer().status()) == Errc::kClosed);
 }
 
-TEST_CASE("An end that was moved from says so") {
+TEST_CASE("An end that was moved from reports it") {
   ChannelPair pair({});
   ChannelProducer producer = std::move(pair.producer());
   ChannelConsumer consumer = std::move(pair.consumer());
@@ -213,7 +213,7 @@ TEST_CASE("An end that was moved from says so") {
   CHECK(text_of(consumer.try_peek()->payload) == "on");
 }
 
-TEST_CASE("A geometry that could wedge is refused, and the one that works is named") {
+TEST_CASE("A geometry that could block is refused, and one that works is named") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/channel.sock";
   const auto refused = [&](const ChannelOptions& options) {

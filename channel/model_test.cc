@@ -560,7 +560,7 @@ Tally run_all(std::uint64_t operations) {
   return tally;
 }
 
-TEST_CASE("The frame protocol does what a plain queue does, through random operations") {
+TEST_CASE("The frame protocol behaves like a plain queue in random operations") {
   const std::uint64_t count = channel_operations();
   const Tally tally = run_all<BareEnds>(count);
   for (const std::uint64_t happened :
@@ -570,7 +570,7 @@ TEST_CASE("The frame protocol does what a plain queue does, through random opera
   }
 }
 
-TEST_CASE("A channel does what a plain queue does, and answers misuse without harm") {
+TEST_CASE("A channel behaves like a plain queue, and misuse does no harm") {
   const std::uint64_t count = channel_operations() / 4;
   const Tally tally = run_all<ChannelEnds>(count);
   for (const std::uint64_t happened :

@@ -22,7 +22,7 @@ ChannelOptions in_steps(std::function<bool()> is_interrupted) {
 
 }  // namespace
 
-TEST_CASE("Who connects makes no memory before there is a listener") {
+TEST_CASE("A connect creates no memory before there is a listener") {
   const TemporaryDirectory directory;
   std::uint64_t asked = 0;
   const auto options = in_steps([&] { return ++asked > kSteps * 100; });
@@ -33,7 +33,7 @@ TEST_CASE("Who connects makes no memory before there is a listener") {
   CHECK(asked == 0);
 }
 
-TEST_CASE("Who connects can be interrupted before each step of making its memory") {
+TEST_CASE("A connect can be interrupted before each step of creating its memory") {
   Listening here;
   for (std::uint64_t step = 1; step <= kSteps; ++step) {
     std::uint64_t asked = 0;
@@ -46,7 +46,8 @@ TEST_CASE("Who connects can be interrupted before each step of making its memory
   check_next_is_served(here.listener);
 }
 
-TEST_CASE("Who accepts can be interrupted while it makes its memory, and the peer is told") {
+TEST_CASE(
+    "An accept can be interrupted while it creates its memory, and the peer gets the reason") {
   Listening here;
   auto connecting = std::async(std::launch::async, [&] {
     return ChannelConsumer::connect(here.path, kSmall, soon()).status();
@@ -74,7 +75,7 @@ TEST_CASE("Memory that is not ready by the deadline ends a connect") {
   check_next_is_served(here.listener);
 }
 
-TEST_CASE("Who needs longer for its memory than a listener waits for a hello is served") {
+TEST_CASE("A peer that creates its memory longer than a listener waits for a hello is served") {
   Listening here;
   std::atomic<int> steps = 0;
   auto connecting = std::async(std::launch::async, [&] {
@@ -94,7 +95,7 @@ TEST_CASE("Who needs longer for its memory than a listener waits for a hello is 
   CHECK(errc_of(here.listener.last_refusal()) == Errc::kPeerGone);
 }
 
-TEST_CASE("Who was too slow with its hello tries again, and not for ever") {
+TEST_CASE("A peer whose hello was too late tries again, but not for ever") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const auto raw = listen_local(path, 0600, {}, kChannelSocket);

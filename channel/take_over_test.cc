@@ -85,7 +85,7 @@ struct Old {
 
 }  // namespace
 
-TEST_CASE("A successor serves everybody who waits, and the old one goes on with its peer") {
+TEST_CASE("A successor serves all waiting peers, and the old listener continues with its peer") {
   Old old;
   auto first = connect_aside(old.path);
   auto consumer = ChannelConsumer::accept(*old.listener, kSmallest, soon());
@@ -118,7 +118,7 @@ TEST_CASE("A successor serves everybody who waits, and the old one goes on with 
   check_serves(*next);
 }
 
-TEST_CASE("The name goes with the last listener that a socket was handed to") {
+TEST_CASE("The name is removed with the last listener that a socket was handed to") {
   Old old;
   for (int i = 0; i < 3; ++i) {
     auto taking = take_over_aside(old.path);
@@ -134,7 +134,7 @@ TEST_CASE("The name goes with the last listener that a socket was handed to") {
   CHECK_FALSE(std::filesystem::exists(old.path));
 }
 
-TEST_CASE("A successor that fails leaves the old listener as it was, with everybody who waits") {
+TEST_CASE("A failed successor leaves the old listener unchanged, with all waiting peers") {
   Old old;
   auto client = connect_aside(old.path);
   std::optional<RawSuccessor> successor(old.path);
@@ -189,7 +189,7 @@ TEST_CASE("A successor that fails leaves the old listener as it was, with everyb
   CHECK_FALSE(std::filesystem::exists(old.path));
 }
 
-TEST_CASE("A successor that asks right after another one is heard while peers are accepted") {
+TEST_CASE("A successor that asks directly after another one is served while peers are accepted") {
   Old old;
   RawSuccessor outdated(old.path);
   outdated.ask(kChannelAbiVersion + 1);
@@ -207,7 +207,7 @@ TEST_CASE("A successor that asks right after another one is heard while peers ar
   CHECK(old.listener->refused() == 1);
 }
 
-TEST_CASE("A successor that hears too late that it had to hurry does not listen") {
+TEST_CASE("A successor whose hand-over was abandoned does not listen") {
   Old old;
   // A take_over() that is stopped for so long between its steps cannot be timed. So the test plays
   // the old listener: it hands over, abandons the hand-over, and reports that.
@@ -252,7 +252,7 @@ TEST_CASE("A successor of a listener that died while it handed over listens in i
   check_serves(*next, std::move(client));
 }
 
-TEST_CASE("A successor does not take just anything for the socket") {
+TEST_CASE("A successor checks that it received the socket") {
   Old old;
   old.listener.reset();
   auto raw = listen_local(old.path, 0600, {}, kChannelSocket);

@@ -49,7 +49,7 @@ void check_interrupt(const Wait& wait, const Interrupt& interrupt) {
   CHECK(wait(Deadline::now()) == Errc::kWouldBlock);
 }
 
-TEST_CASE("An end may go from one thread to another between operations") {
+TEST_CASE("An end may move from one thread to another between operations") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send(bytes_of("x"), 0) == Errc::kOk);
   Result<> sent = Errc::kMisuse;
@@ -117,7 +117,7 @@ TEST_CASE("A call that overlaps one that sleeps is misuse, and disturbs nothing"
   }
 }
 
-TEST_CASE("A claim goes with its producer where that is moved") {
+TEST_CASE("A claim moves with its producer") {
   ChannelPair pair({});
   const std::size_t size = GENERATE(std::size_t{3}, std::size_t{300});
   const std::string text(size, 'm');
@@ -218,8 +218,7 @@ TEST_CASE("interrupt ends the accept under way, or the next, once") {
       [&] { listener->interrupt(); });
 }
 
-TEST_CASE(
-    "The signal of an interrupt that was seen before it ends one sleep, and none after that") {
+TEST_CASE("The signal of an earlier interrupt ends one sleep, and no later one") {
   const auto signalled = [] {
     return std::ranges::count_if(descriptors_of("[eventfd]"),
                                  [](int fd) { return is_readable(fd); });

@@ -66,7 +66,7 @@ TEST_CASE("A bus whose directory was renamed is withdrawn where it was announced
   CHECK_FALSE(fs::exists(file));
 }
 
-TEST_CASE("A start removes announcements of buses that are gone, and no others") {
+TEST_CASE("A start removes the announcements of vanished buses, and no others") {
   const TemporaryDirectory place;
   const std::string gone = place.file("gone");
   fs::create_directory(gone);
@@ -82,7 +82,7 @@ TEST_CASE("A start removes announcements of buses that are gone, and no others")
   CHECK_FALSE(fs::exists(orphan));
 }
 
-TEST_CASE("Where a bus cannot be announced it is published and the log says why") {
+TEST_CASE("A bus that cannot be announced is still published, and the log contains the reason") {
   const TemporaryDirectory place;
   const std::string parent = place.file("\xff");
   fs::create_directory(parent);

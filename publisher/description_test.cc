@@ -92,7 +92,7 @@ TEST_CASE("Without a journal the description is in the ring's header and in bus.
   CHECK(Schema::parse(bus_of(options).description).value() == schema_of<Signal>());
 }
 
-TEST_CASE("A schema that Lapwing ships is described without being asked to") {
+TEST_CASE("A schema that Lapwing ships is described without a request") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
   options.schema_name = dbn::kSchemaMbo;
@@ -101,7 +101,7 @@ TEST_CASE("A schema that Lapwing ships is described without being asked to") {
   CHECK(last_begin(options).schema_hash == known_schema(dbn::kSchemaMbo)->hash());
 }
 
-TEST_CASE("Records that nobody describes have no hash") {
+TEST_CASE("Records without a description have no hash") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   const PublisherSetUp options = options_for(directory);
   run_session(options);
@@ -110,7 +110,7 @@ TEST_CASE("Records that nobody describes have no hash") {
   CHECK_FALSE(std::filesystem::exists(options.directory + "/journal/schemas"));
 }
 
-TEST_CASE("A journal goes on with the same description, with a later version, or without one") {
+TEST_CASE("A journal continues with the same description, with a later version, or without one") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = described(directory, schema_of<Signal>());
   run_session(options);
@@ -134,7 +134,7 @@ TEST_CASE("A journal goes on with the same description, with a later version, or
   }
 }
 
-TEST_CASE("A journal of undescribed records goes on with a description") {
+TEST_CASE("A journal of undescribed records continues with a description") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
   options.schema_name = "desk.signal";
@@ -144,7 +144,8 @@ TEST_CASE("A journal of undescribed records goes on with a description") {
   CHECK(last_begin(options).schema_hash == schema_of<Signal>().hash());
 }
 
-TEST_CASE("A field that was moved, renamed, resized or retyped does not go on, and is named") {
+TEST_CASE(
+    "A journal does not continue with a moved, renamed, resized or retyped field, and names it") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = described(directory, schema_of<Signal>());
   run_session(options);
@@ -176,7 +177,7 @@ TEST_CASE("A field that was moved, renamed, resized or retyped does not go on, a
   CHECK(says(refused, why));
 }
 
-TEST_CASE("A journal that has lost its description does not go on as something else") {
+TEST_CASE("A journal that has lost its description does not continue with other records") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = described(directory, schema_of<Signal>());
   run_session(options);
@@ -198,7 +199,7 @@ TEST_CASE("A journal that has lost its description does not go on as something e
   CHECK(read_kept_schema(disk, bus_of(options).journal_root, schema_of<Signal>().hash()).ok());
 }
 
-TEST_CASE("Options that contradict the description are refused, and nothing is made") {
+TEST_CASE("Options that contradict the description are refused, and nothing is created") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = described(directory, schema_of<Signal>());
   std::string why;

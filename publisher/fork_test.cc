@@ -49,7 +49,7 @@ int try_every_call(Publisher& publisher, Sequence head) {
   return 0;
 }
 
-TEST_CASE("Every call of a publisher is forked in a child, and its parent goes on publishing") {
+TEST_CASE("Every call of a publisher returns forked in a child, and the parent continues") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   SECTION("with a journal") {}
@@ -96,7 +96,7 @@ TEST_CASE("A program that a publisher's process executes has none of its descrip
   CHECK(descriptors_of_program() == before);
 }
 
-TEST_CASE("A publisher that is closed while a child lives is followed by another one") {
+TEST_CASE("After a close, another publisher can start although a child lives") {
   const TemporaryDirectory directory;
   ClosingPublisher publisher = open_publisher(options_for(directory));
   publish_some(publisher, 10);
@@ -110,7 +110,7 @@ TEST_CASE("A publisher that is closed while a child lives is followed by another
   CHECK(kill(child.pid(), 0) == 0);
 }
 
-TEST_CASE("A publisher that is killed while a child lives is followed by another one") {
+TEST_CASE("After a kill, another publisher can start although a child lives") {
   const TemporaryDirectory directory;
   const Shared<std::atomic<pid_t>> worker;
   int ready[2];
@@ -136,8 +136,7 @@ TEST_CASE("A publisher that is killed while a child lives is followed by another
   close(ready[1]);
 }
 
-TEST_CASE(
-    "Children that are forked while another thread publishes find it forked, and it goes on") {
+TEST_CASE("Children forked while another thread publishes get forked, and the thread continues") {
   const TemporaryDirectory directory;
   const ClosingPublisher publisher = open_publisher(options_for(directory));
   std::atomic<bool> stop = false;
@@ -165,7 +164,7 @@ TEST_CASE(
   CHECK(publisher->head() == published);
 }
 
-TEST_CASE("A child waits at its end for no session that its parent closes") {
+TEST_CASE("An exiting child does not wait for a session that its parent closes") {
   while (sessions_closing() != 0) wait_readable(-1, 1'000'000);  // of other tests
   std::atomic<bool> stay = true;
   run_closing([&] {
@@ -179,7 +178,7 @@ TEST_CASE("A child waits at its end for no session that its parent closes") {
 }
 
 #ifndef __SANITIZE_THREAD__  // it ends a child that has threads
-TEST_CASE("A child publishes on a bus that it opens, in the place of its parent's publisher, too") {
+TEST_CASE("A child can publish on a bus that it opens, even in place of its parent's publisher") {
   const TemporaryDirectory parents;
   const TemporaryDirectory childs;
   ClosingPublisher publisher = open_publisher(options_for(parents));

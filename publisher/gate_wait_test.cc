@@ -43,7 +43,8 @@ TEST_CASE("A wait for the journal ends when the gate is raised, and is counted a
   CHECK(load_durations(parts.words().stalls).count() == 1);
 }
 
-TEST_CASE("A wait for the journal that ends otherwise says why, and publishing can continue") {
+TEST_CASE(
+    "A wait for the journal that ends otherwise returns the reason, and publishing can continue") {
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
   const Sequence limit = parts.gate.limit();
@@ -70,7 +71,7 @@ TEST_CASE("A later record that is admitted does not clear the last error") {
   CHECK(errc_of(parts.waits.last_error()) == Errc::kRecordSize);
 }
 
-TEST_CASE("While a call waits every other one is refused, and the path admits nothing") {
+TEST_CASE("While one call waits, all others are refused, and the path admits nothing") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
@@ -128,7 +129,7 @@ TEST_CASE("The sequence after the last one ends publishing") {
   CHECK(parts.path.limit == 0);
 }
 
-TEST_CASE("A flush ends when all is durable; without a journal nothing can be") {
+TEST_CASE("A flush ends when everything is durable; without a journal it fails") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   if (GENERATE(true, false)) {
@@ -150,7 +151,7 @@ TEST_CASE("A flush ends when all is durable; without a journal nothing can be") 
   }
 }
 
-TEST_CASE("A wait for a close ends when it is over, or says that the close goes on") {
+TEST_CASE("A wait for a close ends with the close, or returns that the close continues") {
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
   StickyFlag closed;

@@ -89,7 +89,7 @@ TEST_CASE("The last sequence is published, archived and read; the one after it i
   CHECK(errc_of(again->status()) == Errc::kLimit);
 }
 
-TEST_CASE("A journal that has come to the last sequence is not continued, and its name is said") {
+TEST_CASE("A journal that has reached the last sequence is not continued, and the error names it") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   leave_void_through(options, Sequence{1} << 63);

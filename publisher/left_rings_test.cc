@@ -131,7 +131,7 @@ class LostSessionsDisk final : public PosixDisk {
 
 }  // namespace
 
-TEST_CASE("A publisher on a copy leaves the original's ring, and the original loses nothing") {
+TEST_CASE("A publisher on a copy does not remove the original's ring") {
   const TemporaryDirectory directory;
   const PublisherSetUp original = options_for(directory);
   leave_killed(original);
@@ -148,7 +148,7 @@ TEST_CASE("A publisher on a copy leaves the original's ring, and the original lo
   CHECK_FALSE(std::filesystem::exists(ring));
 }
 
-TEST_CASE("A publisher on a copy leaves the ring of a publisher that lives") {
+TEST_CASE("A publisher on a copy does not remove the ring of a live publisher") {
   const TemporaryDirectory directory;
   const PublisherSetUp original = options_for(directory);
   const auto publisher = open_publisher(original);
@@ -160,7 +160,7 @@ TEST_CASE("A publisher on a copy leaves the ring of a publisher that lives") {
   CHECK(publisher->close().ok());
 }
 
-TEST_CASE("Another bus that comes to lie where one was leaves the ring of the one that was") {
+TEST_CASE("A bus moved into another's directory does not remove the other's ring") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   leave_killed(options);
@@ -174,7 +174,7 @@ TEST_CASE("Another bus that comes to lie where one was leaves the ring of the on
   CHECK(start(moved).how == Settlement::kRecovered);
 }
 
-TEST_CASE("A file that `sessions` calls the ring and that is none is left as it is") {
+TEST_CASE("A file that `sessions` names as the ring, but that is not a ring, stays unchanged") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   const Id128 session = random_id().value();
@@ -215,7 +215,7 @@ TEST_CASE("A file that `sessions` calls the ring and that is none is left as it 
   }
 }
 
-TEST_CASE("A ring that another user has put in the place of ours is left alone") {
+TEST_CASE("A ring that another user put in the place of ours stays unchanged") {
   if (::geteuid() != 0) LAPWING_SKIP("needs root, to make files of other users");
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
@@ -232,7 +232,7 @@ TEST_CASE("A ring that another user has put in the place of ours is left alone")
   CHECK(std::filesystem::exists(ring));
 }
 
-TEST_CASE("What another user has made where our rings were is no reason not to start") {
+TEST_CASE("Files of another user in the place of our rings do not prevent a start") {
   if (::geteuid() != 0) LAPWING_SKIP("needs root, to make files of other users");
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
@@ -266,8 +266,7 @@ TEST_CASE("What another user has made where our rings were is no reason not to s
   CHECK(std::filesystem::symlink_status(theirs).type() != std::filesystem::file_type::not_found);
 }
 
-TEST_CASE(
-    "A bus that is moved for good under its publisher is closed where it is, and goes on there") {
+TEST_CASE("A bus whose directory was moved is closed at its new path, and continues there") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
@@ -280,7 +279,7 @@ TEST_CASE(
   CHECK(open_publisher(options)->first() == kRecords + 1);
 }
 
-TEST_CASE("A ring stays where the end of its failed journal could not be recorded") {
+TEST_CASE("A ring stays if the end of its failed journal could not be recorded") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   bool lost = false;

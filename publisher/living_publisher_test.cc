@@ -97,7 +97,7 @@ class Lines {
 
 }  // namespace
 
-TEST_CASE("A second publisher is refused and changes nothing, even where the locks were removed") {
+TEST_CASE("A second publisher is refused and changes nothing, even if the locks were removed") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
@@ -146,7 +146,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
         kLivingRecords + 1);
 }
 
-TEST_CASE("Without a journal the socket and the ring tell that a publisher lives") {
+TEST_CASE("Without a journal, the socket and the ring show that a publisher is alive") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
@@ -157,7 +157,7 @@ TEST_CASE("Without a journal the socket and the ring tell that a publisher lives
   CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kInUse);
 }
 
-TEST_CASE("A publisher that was closed is in nobody's way, though its object is still there") {
+TEST_CASE("A closed publisher does not block another one, although its object still exists") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   const auto first = open_publisher(options);
@@ -166,7 +166,7 @@ TEST_CASE("A publisher that was closed is in nobody's way, though its object is 
   CHECK(open_publisher(options)->first() == kLivingRecords + 1);
 }
 
-TEST_CASE("A publisher whose lock files were removed makes them again, and says so") {
+TEST_CASE("A publisher whose lock files were removed creates them again, and logs it") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   if (GENERATE(true, false)) keep_no_journal(options);
@@ -181,7 +181,7 @@ TEST_CASE("A publisher whose lock files were removed makes them again, and says 
   }
 }
 
-TEST_CASE("A lock whose directory was moved is not made again where another directory lies now") {
+TEST_CASE("A lock whose directory was moved is not created again in a directory that replaced it") {
   const TemporaryDirectory directory;
   const std::string bus = directory.file("bus");
   std::filesystem::create_directory(bus);
@@ -202,7 +202,8 @@ TEST_CASE("A lock whose directory was moved is not made again where another dire
   CHECK(lines.say("was created again"));
 }
 
-TEST_CASE("A lock that another process put in the place of ours is told, and taken when it ends") {
+TEST_CASE(
+    "A lock that another process put in the place of ours is logged, and taken when it ends") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   Lines lines;

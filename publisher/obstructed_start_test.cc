@@ -242,7 +242,7 @@ TEST_CASE("Whatever a start refuses, verify reports and repair removes, and then
   CHECK((bus.verify().is_clean() || spoilt.loses));
 }
 
-TEST_CASE("A description that is gone is restored from bus.json, or else its journal ends") {
+TEST_CASE("A missing description is restored from bus.json, or else its journal ends") {
   ClosedBus bus(schema_of<Signal>());
   std::string path;
   for (const auto& entry : fs::directory_iterator(bus.root() + "/" + kKeptSchemas.directory)) {
@@ -266,7 +266,7 @@ TEST_CASE("A description that is gone is restored from bus.json, or else its jou
   CHECK(bus.first() == (bus_file_is_kept ? kObstructedRecords + 1 : 1));
 }
 
-TEST_CASE("A directory in the place of kept metadata is reported, and set aside by repair") {
+TEST_CASE("A directory in the place of stored metadata is reported, and set aside by repair") {
   ClosedBus bus;
   const std::string path = kKeptMetadata.path(bus.root(), metadata_hash_of(kMetadata));
   fs::create_directories(path);

@@ -49,7 +49,8 @@ void publish_durably(Publisher& publisher, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("A prune is answered once the segments are gone, with the oldest that is left") {
+TEST_CASE(
+    "A prune is answered after the segments are removed, with the oldest remaining sequence") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
@@ -64,7 +65,7 @@ TEST_CASE("A prune is answered once the segments are gone, with the oldest that 
   }
 }
 
-TEST_CASE("A prune that finds nothing to remove is answered, the same or a smaller one again too") {
+TEST_CASE("A prune that finds nothing to remove is answered, even if repeated") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
@@ -76,7 +77,7 @@ TEST_CASE("A prune that finds nothing to remove is answered, the same or a small
   }
 }
 
-TEST_CASE("A prune beyond durable is of what is durable by then, not of records to come") {
+TEST_CASE("A prune beyond durable stops at durable, and does not cover future records") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
@@ -88,7 +89,7 @@ TEST_CASE("A prune beyond durable is of what is durable by then, not of records 
   CHECK(segment_is_there(*publisher, options, 2));
 }
 
-TEST_CASE("Where no journal is kept, a prune is answered so") {
+TEST_CASE("Without a journal, the answer to a prune contains the reason") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   keep_no_journal(options);
@@ -97,7 +98,7 @@ TEST_CASE("Where no journal is kept, a prune is answered so") {
   for (int i = 0; i < 3; ++i) CHECK(errc_of(prune(client, 5).status()) == Errc::kNoJournal);
 }
 
-TEST_CASE("Of a journal that has failed, nothing is pruned, and the answer says why") {
+TEST_CASE("A failed journal is not pruned, and the answer contains the reason") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
@@ -113,7 +114,7 @@ TEST_CASE("Of a journal that has failed, nothing is pruned, and the answer says 
   CHECK(segment_is_there(*publisher, options, 0));
 }
 
-TEST_CASE("A prune that waits when the publisher closes is told that it closed") {
+TEST_CASE("A prune that waits when the publisher closes is answered that it closed") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   std::atomic<bool> hold = false;

@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-TEST_CASE("The Welcome describes the ring, and how far it is") {
+TEST_CASE("The Welcome describes the ring and its progress") {
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
   store_head(parts.words(), 7);
@@ -44,7 +44,7 @@ TEST_CASE("Without a journal there is nothing to prune, and the end is recorded 
   CHECK(parts.control.end_recorded());
 }
 
-TEST_CASE("A prune that is wanted has no result before the file thread has done it") {
+TEST_CASE("A requested prune has no result before the file thread has done it") {
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
   CHECK(parts.control.prune_result() == Errc::kOk);  // no prune was requested
@@ -80,7 +80,7 @@ TEST_CASE("A journal that is closed records the session's end, and is released a
   CHECK(parts.control.file_thread() == nullptr);
 }
 
-TEST_CASE("Both threads start, and the socket is there until it is closed") {
+TEST_CASE("Both threads start, and the socket exists until it is closed") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   StartedParts parts(options);

@@ -49,7 +49,7 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
 }
 
 // Missing pages are holes of a file in tmpfs.
-TEST_CASE("A new ring is whole in memory: at once without a journal, soon after with one") {
+TEST_CASE("A new ring is completely in memory: at once without a journal, soon after with one") {
   for (const bool journal : {false, true}) {
     const TemporaryDirectory directory;
     PublisherSetUp options = options_for(directory);
@@ -82,7 +82,7 @@ TEST_CASE("A publisher can be closed while its ring is being filled") {
   CHECK(publisher->durable() == 1);
 }
 
-TEST_CASE("A clean close leaves nothing where the ring was") {
+TEST_CASE("A clean close leaves no file of the ring") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
@@ -136,7 +136,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
   if (options.journal) CHECK(publisher->durable() == records.size());
 }
 
-TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged one") {
+TEST_CASE("A batch of any length never makes a good slot look damaged to a reader") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   keep_no_journal(options);  // with one, the gate moves head as well
@@ -211,7 +211,7 @@ TEST_CASE("Page 1 counts syncs, bytes, stalls and wakes, from the session's star
   }
 }
 
-TEST_CASE("flush without a journal is refused, not forgotten") {
+TEST_CASE("flush without a journal is refused, not ignored") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   keep_no_journal(options);
@@ -220,7 +220,7 @@ TEST_CASE("flush without a journal is refused, not forgotten") {
         Errc::kNoJournal);
 }
 
-TEST_CASE("After close nothing is published and the reason is said") {
+TEST_CASE("After close nothing is published, and the error contains the reason") {
   const TemporaryDirectory directory;
   const auto publisher = open_publisher(options_for(directory));
   const Record record = record_of(1);
@@ -235,7 +235,7 @@ TEST_CASE("After close nothing is published and the reason is said") {
   CHECK(publisher->head() == 1);
 }
 
-TEST_CASE("The next session goes on where a clean one ended, and leaves no ring behind") {
+TEST_CASE("The next session continues after a clean one, and leaves no ring behind") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   std::string first_ring;
@@ -251,7 +251,7 @@ TEST_CASE("The next session goes on where a clean one ended, and leaves no ring 
   CHECK(publisher->first() == 78);
 }
 
-TEST_CASE("What a session published of a source is what the next one may skip") {
+TEST_CASE("The next session may skip what a session published of a source") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.source_id = 42;
@@ -266,7 +266,7 @@ TEST_CASE("What a session published of a source is what the next one may skip") 
   CHECK(open_publisher(options)->source_offset() == 0);
 }
 
-TEST_CASE("A second publisher is refused while the first lives, and welcome after it") {
+TEST_CASE("A second publisher is refused while the first one lives, and accepted afterwards") {
   const TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
   {
@@ -278,7 +278,7 @@ TEST_CASE("A second publisher is refused while the first lives, and welcome afte
   CHECK(ExclusiveLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
 }
 
-TEST_CASE("When a write fails, continue goes on live and says where durable stays") {
+TEST_CASE("A failed write ends the journal, and live publishing continues") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   std::vector<std::string> lines;
@@ -303,7 +303,7 @@ TEST_CASE("When a write fails, continue goes on live and says where durable stay
   }));
 }
 
-TEST_CASE("When a write fails, stop ends publishing with the reason and keeps what is durable") {
+TEST_CASE("With kStop, a failed write ends publishing with the reason") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.on_journal_failure = OnJournalFailure::kStop;
@@ -366,7 +366,7 @@ class BarredDisk final : public PosixDisk {
   std::set<FileHandle> sessions_;
 };
 
-TEST_CASE("A failed journal is said and holds nothing up while its end is still being recorded") {
+TEST_CASE("A failed journal is reported and blocks nothing while its end is being recorded") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   Barrier barrier;
@@ -440,7 +440,7 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
   CHECK(publisher->counters().doorbells == 0);
 }
 
-TEST_CASE("Options of a publisher that would be ignored are refused, and both are named") {
+TEST_CASE("Publisher options that would be ignored are refused, and the error names both") {
   const TemporaryDirectory directory;
   const auto refusal = [](const PublisherSetUp& options) {
     const absl::Status status = closing(open_with_seams(options)).status();
@@ -480,7 +480,7 @@ TEST_CASE("Options of a publisher that would be ignored are refused, and both ar
   CHECK(open_publisher(without)->source_offset() == 8);
 }
 
-TEST_CASE("A start that fails after it began leaves nothing that stops the next one") {
+TEST_CASE("A start that fails late leaves nothing that prevents the next one") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   std::filesystem::create_directory(options.directory);

@@ -61,7 +61,7 @@ Sequence read_back(const PublisherSetUp& options) {
 
 }  // namespace
 
-TEST_CASE("Records of every size come back from the journal as they were published") {
+TEST_CASE("Records of every size are read from the journal as they were published") {
   for (const std::uint32_t record_bytes :
        {8u, 9u, 15u, 24u, 25u, 56u, 57u, 80u, 1000u, 2040u, 2041u, 4087u, 4088u}) {
     INFO("records of " << record_bytes << " bytes");
@@ -82,7 +82,7 @@ TEST_CASE("Records of every size come back from the journal as they were publish
   }
 }
 
-TEST_CASE("Records of a size that no bus carries are refused before anything is made") {
+TEST_CASE("Records of an unsupported size are refused before anything is created") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.record_bytes = GENERATE(0u, 1u, 7u, 4089u, UINT32_MAX);
@@ -90,7 +90,7 @@ TEST_CASE("Records of a size that no bus carries are refused before anything is 
   CHECK_FALSE(std::filesystem::exists(options.directory));
 }
 
-TEST_CASE("A schema that ships is refused with records of another size, before anything is made") {
+TEST_CASE("A shipped schema is refused with records of another size, before anything is created") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.capacity = 0;

@@ -66,7 +66,7 @@ class Kept {
   std::filesystem::path blocked() { return directory.file(kRosterFileName) + kUnfinishedSuffix; }
 };
 
-TEST_CASE("Who comes and who goes is written down, and nothing else") {
+TEST_CASE("The list of subscribers is written when one joins or leaves, and not otherwise") {
   Kept kept;
   RosterKeeper keeper = kept.keeper();
   keeper.keep(1, {});
@@ -82,7 +82,7 @@ TEST_CASE("Who comes and who goes is written down, and nothing else") {
   CHECK(kept.log.empty());
 }
 
-TEST_CASE("A list that could not be written is written later, and the log says so once") {
+TEST_CASE("A list that could not be written is written later, with one line in the log") {
   Kept kept;
   RosterKeeper keeper = kept.keeper();
   keeper.keep(1, {subscriber("a")});
@@ -101,7 +101,7 @@ TEST_CASE("A list that could not be written is written later, and the log says s
   CHECK(kept.log.size() == 1);
 }
 
-TEST_CASE("Where no list can be written, one without subscribers removes the old one") {
+TEST_CASE("If the list cannot be written, a session without subscribers removes the old one") {
   Kept kept;
   RosterKeeper keeper = kept.keeper();
   keeper.keep(1, {subscriber("a")});
@@ -111,7 +111,7 @@ TEST_CASE("Where no list can be written, one without subscribers removes the old
   kept.until({"none"});
 }
 
-TEST_CASE("A close writes what the next session has to expect, before it returns") {
+TEST_CASE("A close writes the expected subscribers of the next session before it returns") {
   Kept kept;
   SubscriberInfoFrame missing = subscriber("missing");
   missing.state = ClientState::kMissing;

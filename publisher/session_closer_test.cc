@@ -21,7 +21,7 @@ void obstruct_description(const std::string& directory) {
   std::filesystem::create_directories(directory + "/bus.json/in-the-way");
 }
 
-TEST_CASE("One call of begin and leave has to end the session, and none after it") {
+TEST_CASE("Only the first call of begin or leave has to end the session") {
   const TemporaryDirectory directory;
   StartedParts parts(options_for(directory));
   SessionCloser& closer = parts.closer;

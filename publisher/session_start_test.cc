@@ -72,7 +72,7 @@ static_assert(!std::is_constructible_v<StartedSession, WithRing>);
 
 }  // namespace
 
-TEST_CASE("A publisher holds the lock of its journal, wherever that is, besides the bus's") {
+TEST_CASE("A publisher holds the lock of its journal, wherever it is, in addition to the bus's") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   if (GENERATE(false, true)) options.journal_directory = directory.file("elsewhere");
@@ -118,7 +118,7 @@ TEST_CASE("The names of the directories that hold a journal are synced with it")
   }
 }
 
-TEST_CASE("A segment size out of bounds is refused with the bounds, and nothing is made") {
+TEST_CASE("A segment size out of bounds is refused with the bounds, and nothing is created") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.segment_bytes =
@@ -130,8 +130,7 @@ TEST_CASE("A segment size out of bounds is refused with the bounds, and nothing 
   CHECK_FALSE(std::filesystem::exists(options.directory));
 }
 
-TEST_CASE(
-    "Where no thread can be started, a start is refused and leaves a bus that can be started") {
+TEST_CASE("If no thread can be started, a start fails and leaves a bus that can be started") {
   if (kThreadSanitizer) LAPWING_SKIP("a child that starts threads dies where its parent had any");
   if (geteuid() != 0) LAPWING_SKIP("a limit on processes that holds needs another user id");
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
@@ -156,7 +155,7 @@ TEST_CASE(
   REQUIRE(again == 0);
 }
 
-TEST_CASE("An absolute path needs no working directory, a relative one says that it does") {
+TEST_CASE("An absolute path needs no working directory; the error about a relative one names it") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   const LostWorkingDirectory lost;
@@ -165,7 +164,7 @@ TEST_CASE("An absolute path needs no working directory, a relative one says that
   CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kNotFound);
 }
 
-TEST_CASE("A bus in a directory with a long name is named by the beginning of it") {
+TEST_CASE("A bus in a directory with a long name gets the beginning of that name") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   std::string umlauts = "x";
@@ -351,7 +350,7 @@ TEST_CASE("A start that cannot record its end leaves one ring, which the next st
   CHECK(files_in(rings.path()) == 1);
 }
 
-TEST_CASE("The ring of a killed publisher stays until its session is settled, and goes then") {
+TEST_CASE("The ring of a killed publisher is removed when its session is settled, not earlier") {
   const TemporaryDirectory directory;
   const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
@@ -416,7 +415,7 @@ TEST_CASE("A ring in a directory with a suffix is found after the first name bec
   std::filesystem::remove_all(suffixed);
 }
 
-TEST_CASE("A start that fails leaves nothing where its ring was") {
+TEST_CASE("A failed start leaves no file of its ring") {
   const TemporaryDirectory directory;
   const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);

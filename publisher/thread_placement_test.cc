@@ -55,7 +55,7 @@ TEST_CASE("A publisher's threads have names and are placed, and its caller's thr
   CHECK(self.policy() == policy_before);
 }
 
-TEST_CASE("The workers of io_uring are placed too, and the caller's thread never has any") {
+TEST_CASE("The workers of io_uring are placed as well, and the caller's thread never has any") {
   if (!UringWriteQueue::create({}).ok()) LAPWING_SKIP("needs a kernel that allows io_uring");
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
@@ -94,7 +94,7 @@ TEST_CASE("Without a placement the threads are as the caller's, which has no wor
   CHECK(uring_workers_of(gettid()).size() <= own_workers);
 }
 
-TEST_CASE("What opens the journal and what closes the publisher runs on placed threads as well") {
+TEST_CASE("Opening the journal and closing the publisher also run on placed threads") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.threads = placement();
@@ -116,7 +116,7 @@ TEST_CASE("What opens the journal and what closes the publisher runs on placed t
   CHECK(closed_there);
 }
 
-TEST_CASE("A publisher whose threads cannot be placed is refused before it makes anything") {
+TEST_CASE("A publisher whose threads cannot be placed is refused before it creates anything") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   SECTION("no such processor") {
@@ -131,7 +131,7 @@ TEST_CASE("A publisher whose threads cannot be placed is refused before it makes
   CHECK_FALSE(std::filesystem::exists(options.directory));
 }
 
-TEST_CASE("A queue whose workers cannot be placed is no queue for a publisher that asks for it") {
+TEST_CASE("A publisher with placed threads does not use a queue whose workers cannot be placed") {
   class UnplacedTestQueue final : public SynchronousWriteQueue {
    public:
     UnplacedTestQueue() : SynchronousWriteQueue("unplaced", run_request) {}

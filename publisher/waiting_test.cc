@@ -105,7 +105,8 @@ TEST_CASE("A call that overlaps one that waits is misuse, and publishes nothing"
   CHECK(*publisher->publish(record_of(head + 1)) == head + 1);
 }
 
-TEST_CASE("A publish that waits for the journal publishes, whatever call is refused meanwhile") {
+TEST_CASE(
+    "A publish that waits for the journal succeeds although other calls are refused meanwhile") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   StandingDisk disk;
   const Sequence head = disk.fill();
@@ -130,7 +131,7 @@ TEST_CASE("A publish that waits for the journal publishes, whatever call is refu
   CHECK(publisher->head() == head + 1);
 }
 
-TEST_CASE("A close that the disk holds up goes on by itself, and says later how it ended") {
+TEST_CASE("A close that waits for the disk continues by itself, and returns its result later") {
   StandingDisk disk;
   disk.open();
   const ClosingPublisher& publisher = disk.publisher;
@@ -146,7 +147,7 @@ TEST_CASE("A close that the disk holds up goes on by itself, and says later how 
   CHECK(open_publisher(disk.options)->first() == 2);
 }
 
-TEST_CASE("A destructor waits for no disk, and the session is closed all the same") {
+TEST_CASE("A destructor does not wait for a disk, and the session is still closed") {
   StandingDisk disk;
   {
     absl::StatusOr<Publisher> publisher = open_with_seams(disk.options);
@@ -163,7 +164,7 @@ TEST_CASE("A destructor waits for no disk, and the session is closed all the sam
 
 std::optional<Publisher> held_by_the_program;  // constructed before the library's statics
 
-TEST_CASE("A program that ends closes the publishers that its statics hold") {
+TEST_CASE("A program closes its static publishers when it exits") {
   if (kThreadSanitizer) LAPWING_SKIP("it ends a child with threads of its own");
   const bool outlives_the_librarys = GENERATE(false, true);
   TemporaryDirectory directory;

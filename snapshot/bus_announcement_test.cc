@@ -16,7 +16,7 @@ const BusAnnouncement kBus = {.directory = "/data/es",
                               .publisher_pid = 42,
                               .started_wall_ns = 1'700'000'000'000'000'000};
 
-TEST_CASE("An announcement that is read is the one that was written") {
+TEST_CASE("An announcement is read back as it was written") {
   const absl::StatusOr<std::string> text = kBus.text();
   REQUIRE(text.ok());
   const absl::StatusOr<BusAnnouncement> read = BusAnnouncement::parse(*text);
@@ -34,7 +34,7 @@ TEST_CASE("Each bus directory has an announcement of its own") {
   CHECK(other.file_name().size() == 16 + std::string(kAnnouncementExtension).size());
 }
 
-TEST_CASE("What is no announcement is damaged") {
+TEST_CASE("Other bytes than an announcement are damage") {
   for (
       const std::string text :
       {"", "{", "[]", "{}", "null", R"({"directory": 1})",
@@ -64,7 +64,7 @@ void change(std::string& text, std::mt19937_64& random) {
   }
 }
 
-TEST_CASE("Any change of an announcement leaves one that can be written, or one that is damaged") {
+TEST_CASE("A changed announcement is either valid or damaged") {
   std::mt19937_64 random(20);
   const std::string good = kBus.text().value();
   int damaged = 0, read_again = 0;

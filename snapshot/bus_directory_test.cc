@@ -69,14 +69,14 @@ TEST_CASE("A description is read back as it was written") {
   REQUIRE_FALSE(std::filesystem::exists(directory.file("bus.json.new")));
 }
 
-TEST_CASE("What an interrupted writer left under the temporary name is in nobody's way") {
+TEST_CASE("A leftover of an interrupted writer under the temporary name does no harm") {
   TemporaryDirectory directory;
   replace_content(directory.file("bus.json.new"), "half");
   REQUIRE(write_bus_description(directory.path(), example(), std::nullopt).ok());
   REQUIRE(*read_bus_description(directory.path()) == example());
 }
 
-TEST_CASE("A directory without bus.json is no bus") {
+TEST_CASE("A directory without bus.json is not a bus") {
   TemporaryDirectory directory;
   REQUIRE(errc_of(read_bus_description(directory.path()).status()) == Errc::kNoBus);
   const absl::Status nowhere = read_bus_description(directory.file("none")).status();
@@ -147,7 +147,7 @@ TEST_CASE("A name that is not UTF-8 is refused before anything is written") {
   REQUIRE_FALSE(std::filesystem::exists(directory.file(kBusFileName)));
 }
 
-TEST_CASE("A directory that is made is its owner's alone, or readable by the group") {
+TEST_CASE("A new directory is accessible only to its owner, or readable by the group") {
   TemporaryDirectory directory;
   const DirectoryUse use =
       GENERATE(DirectoryUse::kBus, DirectoryUse::kJournal, DirectoryUse::kRingHome);
@@ -161,7 +161,7 @@ TEST_CASE("A directory that is made is its owner's alone, or readable by the gro
   CHECK(names_in(directory.path()) == std::set<std::string>{"own", "shared"});
 }
 
-TEST_CASE("A directory that was there before keeps its mode and its group, or is refused") {
+TEST_CASE("An existing directory keeps its mode and its group, or is refused") {
   TemporaryDirectory directory;
   const std::string there = directory.file("there");
   REQUIRE(::mkdir(there.c_str(), 0700) == 0);
@@ -184,7 +184,7 @@ TEST_CASE("A home of rings is Lapwing's own, and gets the group of its bus") {
   CHECK(mode_of(home) == 0750);
 }
 
-TEST_CASE("A directory of other files becomes no bus and no journal, and is left as it is") {
+TEST_CASE("A directory of other files does not become a bus or a journal, and stays unchanged") {
   TemporaryDirectory directory;
   const std::string theirs = directory.file("theirs");
   REQUIRE(::mkdir(theirs.c_str(), 0750) == 0);
@@ -198,7 +198,7 @@ TEST_CASE("A directory of other files becomes no bus and no journal, and is left
   }
 }
 
-TEST_CASE("What a new file system holds, and what a bus or a journal keeps, is no hindrance") {
+TEST_CASE("Files of a new file system, of a bus or of a journal are not an obstacle") {
   TemporaryDirectory directory;
   const std::string used = directory.file("used");
   REQUIRE(::mkdir(used.c_str(), 0700) == 0);
@@ -218,7 +218,7 @@ TEST_CASE("What a new file system holds, and what a bus or a journal keeps, is n
   }
 }
 
-TEST_CASE("A directory that others can write, a link, and a file are refused with the remedy") {
+TEST_CASE("A directory writable by others, a link and a file are refused with the remedy") {
   TemporaryDirectory directory;
   const auto prepare = [](const std::string& path) {
     return prepare_directory(path, DirectoryUse::kBus, std::nullopt);
@@ -262,7 +262,7 @@ TEST_CASE("A journal in the bus directory is described relative to it, another b
   CHECK(read_bus_description(bus)->journal_root == directory.file("elsewhere"));
 }
 
-TEST_CASE("Feed metadata keeps every byte, and its absence is empty") {
+TEST_CASE("Feed metadata keeps every byte, and missing metadata is empty") {
   TemporaryDirectory directory;
   REQUIRE(read_feed_metadata(directory.path())->empty());
   const std::string metadata("DBN\x03\0\0\xff\x7f", 8);

@@ -72,7 +72,7 @@ TEST_CASE("A roster is read as it was written, whatever a name contains") {
   CHECK(read->subscribers[1].pid_is_claimed == 1);
 }
 
-TEST_CASE("What is no roster is damaged, and none is not found") {
+TEST_CASE("Other bytes than a roster are damage, and a missing roster is not found") {
   const TemporaryDirectory directory;
   PosixDisk disk;
   CHECK(errc_of(read_roster(disk, directory.path()).status()) == Errc::kNotFound);
@@ -83,7 +83,7 @@ TEST_CASE("What is no roster is damaged, and none is not found") {
   CHECK_FALSE(Roster::parse(R"({"boot_id":"0","subscribers":[]})").ok());
 }
 
-TEST_CASE("A roster is of its session in its directory, and of the one that began with it") {
+TEST_CASE("A roster belongs to its session in its directory, and to the one that began with it") {
   Roster roster = roster_of({});
   const Id128 next = *random_id();
   CHECK(roster.is_of(kSession, 7));
@@ -96,7 +96,7 @@ TEST_CASE("A roster is of its session in its directory, and of the one that bega
   CHECK_FALSE(roster.is_of(kSession, 7));
 }
 
-TEST_CASE("Neither an observer nor a subscriber without a name is expected back") {
+TEST_CASE("Neither an observer nor a subscriber without a name is expected again") {
   CHECK(is_expected_back(subscriber("logger")));
   CHECK_FALSE(is_expected_back(subscriber("")));
   SubscriberInfoFrame observer = subscriber("view");
@@ -104,7 +104,7 @@ TEST_CASE("Neither an observer nor a subscriber without a name is expected back"
   CHECK_FALSE(is_expected_back(observer));
 }
 
-TEST_CASE("After a kill everybody is expected") {
+TEST_CASE("After a kill all subscribers are expected") {
   SubscriberInfoFrame before = subscriber("long-missing");
   before.state = ClientState::kMissing;
   before.missing_since_wall_ns = 8;
@@ -128,7 +128,7 @@ TEST_CASE("After a close only those are expected whose process exists") {
   CHECK(expected_by(roster, *boot_id(), kOwner).empty());
 }
 
-TEST_CASE("Who was missing before a close stays missing") {
+TEST_CASE("A subscriber that was missing before a close stays missing") {
   SubscriberInfoFrame gone = subscriber("gone", 4'194'303);
   gone.state = ClientState::kMissing;
   SubscriberInfoFrame far = gone;
@@ -138,7 +138,7 @@ TEST_CASE("Who was missing before a close stays missing") {
         std::vector<std::string>{"gone", "far"});
 }
 
-TEST_CASE("A close leaves who was missing, stopped, or behind and silent") {
+TEST_CASE("A close keeps subscribers that were missing, stopped, or behind and silent") {
   const auto process = [](WaitingChild& child, const char* name) {
     return subscriber(name, static_cast<std::uint32_t>(child.pid()));
   };
@@ -164,7 +164,7 @@ TEST_CASE("A close leaves who was missing, stopped, or behind and silent") {
   REQUIRE(::kill(stopped.pid(), SIGCONT) == 0);
 }
 
-TEST_CASE("A crowd of one user displaces nobody") {
+TEST_CASE("A crowd of one user does not displace other subscribers") {
   std::vector<SubscriberInfoFrame> crowd(2 * kMissingMax, subscriber("crowd"));
   for (SubscriberInfoFrame& one : crowd) one.uid = kOwner + 1;
   SubscriberInfoFrame first = crowd.front();

@@ -88,7 +88,7 @@ TEST_CASE("POSIX and io_uring, direct and registered, write the same journal") {
   }
 }
 
-TEST_CASE("An io_uring request that fails gives its errno back") {
+TEST_CASE("An io_uring request that fails returns its errno") {
   const auto queue = uring_or_nothing();
   if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
   Page page{};
@@ -103,7 +103,7 @@ TEST_CASE("An io_uring request that fails gives its errno back") {
   CHECK(queue->reap(std::span(&done, 1), kWaitNs) == 0);
 }
 
-TEST_CASE("An io_uring queue takes no more than its depth, and takes again after a reap") {
+TEST_CASE("An io_uring queue accepts no more than its depth, and accepts more after a reap") {
   const auto queue = uring_or_nothing();
   if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
   const WriteRequest request{WriteRequest::Kind::kSync, 999'999, 0, {}, 0};
@@ -116,7 +116,7 @@ TEST_CASE("An io_uring queue takes no more than its depth, and takes again after
   CHECK(queue->submit(request));
 }
 
-TEST_CASE("The lock's descriptor stays open as long as the io_uring lives") {
+TEST_CASE("The lock's descriptor stays open as long as the io_uring exists") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("lock");
   const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -132,7 +132,7 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring lives") {
   ::close(other);
 }
 
-TEST_CASE("Where io_uring is refused the factory says why in the POSIX queue's description") {
+TEST_CASE("If io_uring is refused, the POSIX queue's description contains the reason") {
   const auto queue = make_write_queue();
   const auto uring = UringWriteQueue::create({});
   CHECK(queue->description().starts_with(uring.ok() ? "io_uring" : "posix ("));

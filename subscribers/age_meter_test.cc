@@ -65,7 +65,7 @@ TEST_CASE("Every third record is measured, over calls of any size") {
   CHECK(meter.due() == 16);
 }
 
-TEST_CASE("Behind a gap it is the first record, and the next ones count from there") {
+TEST_CASE("After a gap, the first record is measured, and the next ones count from there") {
   AgeMeter meter = meter_of(3);
   deliver(meter, 1, 1);
   deliver(meter, 200, 2);
@@ -75,7 +75,7 @@ TEST_CASE("Behind a gap it is the first record, and the next ones count from the
   CHECK(meter.ages()->age_ns.sum() == 1 + 40'000 + 203 * 203);
 }
 
-TEST_CASE("A time in the future is counted apart, and so is none") {
+TEST_CASE("A time in the future is counted separately, and so is a missing time") {
   AgeMeter meter = meter_of(1);
   deliver(meter, Timed{1, kNow});
   CHECK(meter.ages()->age_ns.count() == 1);
@@ -90,7 +90,7 @@ TEST_CASE("A time in the future is counted apart, and so is none") {
   CHECK(meter.ages()->unstamped == 2);
 }
 
-TEST_CASE("Nothing is due, and there are no ages, where nothing can be measured") {
+TEST_CASE("If nothing can be measured, nothing is due, and there are no ages") {
   AgeMeter off(0);
   off.attach(records_of_type<Timed>(), 1);
   AgeMeter undescribed(1);
@@ -105,7 +105,7 @@ TEST_CASE("Nothing is due, and there are no ages, where nothing can be measured"
   }
 }
 
-TEST_CASE("The first record of another session is measured, and the ages before it are kept") {
+TEST_CASE("The first record of another session is measured, and earlier ages are kept") {
   AgeMeter meter = meter_of(100);
   deliver(meter, 1, 50);
   meter.attach(records_of_type<Timed>(), 1);
@@ -117,7 +117,7 @@ TEST_CASE("The first record of another session is measured, and the ages before 
   CHECK(meter.ages()->age_ns.count() == 2);
 }
 
-TEST_CASE("Of records that are restamped ts_recv is the time of publishing, and no other time is") {
+TEST_CASE("For restamped records, only ts_recv is the time of publishing") {
   RecordIdentity mbo;
   mbo.description = std::make_shared<const Schema>(*known_schema(dbn::kSchemaMbo));
   AgeMeter feed(1);

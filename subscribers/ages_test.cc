@@ -113,7 +113,7 @@ class Reading {
   Sequence last_ = 0;
 };
 
-TEST_CASE("Every Nth record is measured, in whatever way it is read") {
+TEST_CASE("Every Nth record is measured, in every way of reading") {
   const std::uint32_t every = GENERATE(1u, 2u, 7u, 100u, 5000u);
   const Way way = GENERATE(Way::kTake, Way::kTakeBytes, Way::kWait, Way::kRead, Way::kInTurn);
   CAPTURE(every, static_cast<int>(way));
@@ -136,7 +136,7 @@ TEST_CASE("Every Nth record is measured, in whatever way it is read") {
   CHECK(subscriber.counters().out_of_order == 0);
 }
 
-TEST_CASE("What waits for a record that is measured gets it, in every way to wait") {
+TEST_CASE("A wait for a measured record gets it, in every way to wait") {
   const WaitStrategy wait =
       GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   TestBus bus;
@@ -162,7 +162,7 @@ TEST_CASE("What waits for a record that is measured gets it, in every way to wai
   check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
 }
 
-TEST_CASE("A record that comes while a call spins is measured as any other") {
+TEST_CASE("A record that arrives while a call spins is measured like any other") {
   TestBus bus;
   describe(bus, timed());
   bus.start();
@@ -184,7 +184,7 @@ TEST_CASE("A record that comes while a call spins is measured as any other") {
   check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
 }
 
-TEST_CASE("The path is open for the records between two that are measured") {
+TEST_CASE("The path is open for records between two measured ones") {
   TestBus bus;
   describe(bus, timed());
   bus.start();
@@ -275,7 +275,7 @@ TEST_CASE("A forked child has the ages as of the fork") {
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("Behind a gap that is skipped the first record is measured") {
+TEST_CASE("After a skipped gap, the first record is measured") {
   TestBus bus(false);
   describe(bus, timed());
   bus.start();
@@ -293,7 +293,8 @@ TEST_CASE("Behind a gap that is skipped the first record is measured") {
   check_measured(trace.subscriber, bus, chosen);
 }
 
-TEST_CASE("Each session begins anew, also one whose sequences do, and the ages are of all") {
+TEST_CASE(
+    "The count restarts in each session, even with restarted sequences, and the ages include all") {
   TestBus bus(false);  // without a journal each session is a history of its own
   describe(bus, timed());
   bus.start();

@@ -29,8 +29,7 @@ TEST_CASE("A state that is newer than the backlog extends it, an older one does 
   CHECK(backlog.step(13));
 }
 
-TEST_CASE(
-    "Another history that begins during the join is the backlog; after it nothing is due again") {
+TEST_CASE("Another history that begins during the join is the backlog; later ones are not") {
   Backlog backlog(SubscriberOptions{});
   backlog.begin(100);
   backlog.restart(5);

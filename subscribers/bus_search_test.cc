@@ -18,7 +18,7 @@ SubscriberOptions options_of(const TestDirectory& directory) {
   return options;
 }
 
-TEST_CASE("A search of an empty directory is given up so long after its first step") {
+TEST_CASE("A search of an empty directory ends a fixed time after its first step") {
   TestDirectory directory;
   BusSearch search(options_of(directory));
   REQUIRE(search.step(7).ok());
@@ -29,8 +29,7 @@ TEST_CASE("A search of an empty directory is given up so long after its first st
   CHECK(std::string(given_up.message()).find("within 0.001 s") != std::string::npos);
 }
 
-TEST_CASE(
-    "A search for a publisher that was left has a deadline of its own, and names what it left") {
+TEST_CASE("A search after a session has its own deadline, and names that session") {
   TestDirectory directory;
   BusSearch search(options_of(directory));
   REQUIRE(search.step(7).ok());
@@ -45,7 +44,7 @@ TEST_CASE(
   CHECK(text.find("continue from sequence 42") != std::string::npos);
 }
 
-TEST_CASE("A search that may last for ever is not given up") {
+TEST_CASE("A search without a deadline never ends") {
   TestDirectory directory;
   SubscriberOptions options = options_of(directory);
   options.reattach = std::chrono::nanoseconds::max();

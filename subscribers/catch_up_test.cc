@@ -34,7 +34,7 @@ struct Behind : AttachedBus {
   Sequence seen_head = 0;
 };
 
-TEST_CASE("A record that has left the ring comes from the journal, as many at once as fit") {
+TEST_CASE("Records that have left the ring come from the journal, as many at once as fit") {
   Behind behind(3000);
   const CatchUp::Read read = behind.read(7);
   CHECK(read.outcome == Outcome::kRecords);
@@ -51,14 +51,14 @@ TEST_CASE("A record beyond archived comes from the ring, however near it is to b
   CHECK(behind.holds(1));
 }
 
-TEST_CASE("The ring is gone back to with half of its slots to spare, and not before") {
+TEST_CASE("Reading returns to the ring only with half of its slots to spare") {
   Behind behind(3000);
   CHECK(behind.read(3000 - 511).outcome == Outcome::kInRing);
   CHECK(behind.read(3000 - 512).outcome == Outcome::kRecords);
   CHECK(behind.read(3001).outcome == Outcome::kInRing);
 }
 
-TEST_CASE("Below the floor of a lap the ring is not gone back to, until another session is read") {
+TEST_CASE("Below the floor of a lap, reading does not return to the ring until another session") {
   Behind behind(3000);
   behind.catch_up.keep_to_journal_below(2990);
   CHECK(behind.read(2989).outcome == Outcome::kRecords);
@@ -67,7 +67,7 @@ TEST_CASE("Below the floor of a lap the ring is not gone back to, until another 
   CHECK(behind.read(2989).outcome == Outcome::kInRing);
 }
 
-TEST_CASE("What was pruned is a hole that ends where the journal begins") {
+TEST_CASE("Pruned records are a hole that ends where the journal begins") {
   Behind behind(3000);
   behind.bus.prune_below_segment(1);
   const CatchUp::Read read = behind.read(3);
@@ -77,7 +77,7 @@ TEST_CASE("What was pruned is a hole that ends where the journal begins") {
   CHECK(read.detail.find("no longer kept") != std::string::npos);
 }
 
-TEST_CASE("What was overwritten after the journal had failed is a hole, once nothing is archived") {
+TEST_CASE("Records overwritten after the journal failed are a hole, once nothing is archived") {
   Behind behind(1000);
   behind.bus.fail_journal();
   behind.bus.publish(2000);
@@ -87,7 +87,8 @@ TEST_CASE("What was overwritten after the journal had failed is a hole, once not
   CHECK(read.last >= 3000 - TestBus::kCapacity);
 }
 
-TEST_CASE("A file that is missing is waited for, or its records are a hole, as the grace says") {
+TEST_CASE(
+    "A missing file is waited for, or its records are a hole, depending on the grace period") {
   const bool waits = GENERATE(true, false);
   Behind behind(3000, waits ? kForEver : 0);
   std::filesystem::remove(behind.bus.journal.file(0, "jnl"));
@@ -96,7 +97,7 @@ TEST_CASE("A file that is missing is waited for, or its records are a hole, as t
   if (!waits) CHECK(read.cause == GapCause::kDamaged);
 }
 
-TEST_CASE("Of a session without a ring the end of the journal is the end") {
+TEST_CASE("A session without a ring ends at the end of the journal") {
   Behind behind(3000);
   behind.bus.kill();
   behind.bus.close_journal();

@@ -53,7 +53,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("The newest checkpoint is opened, with what its header says and every entry") {
+TEST_CASE("The newest checkpoint is opened, with its header's fields and every entry") {
   const KeptBus kept;
   kept.write(400);
   const std::string path = kept.write(900);
@@ -77,7 +77,7 @@ TEST_CASE("The newest checkpoint is opened, with what its header says and every 
   CHECK(kept.open(400).info().as_of == 400);
 }
 
-TEST_CASE("An entry is found by its key, and a key that is not there or of another size is not") {
+TEST_CASE("An entry is found by its key; a missing key or one of another size is not") {
   const KeptBus kept;
   kept.write(150);  // keys 1 … 150
   const Checkpoint checkpoint = kept.open();
@@ -93,7 +93,7 @@ TEST_CASE("An entry is found by its key, and a key that is not there or of anoth
   CHECK(checkpoint.find({}).empty());
 }
 
-TEST_CASE("A damaged checkpoint is passed over, with a line, and refused where it is asked for") {
+TEST_CASE("A damaged checkpoint is skipped with a log line, and refused if it is requested") {
   const KeptBus kept;
   kept.write(400);
   const std::string damaged = kept.write(900);
@@ -105,7 +105,7 @@ TEST_CASE("A damaged checkpoint is passed over, with a line, and refused where i
   CHECK(errc_of(Checkpoint::open(kept.options(900)).status()) == Errc::kDamaged);
 }
 
-TEST_CASE("A list has every checkpoint, newest first, and why one would be passed over") {
+TEST_CASE("A list contains every checkpoint, newest first, and why one would be skipped") {
   const KeptBus kept;
   CHECK(Checkpoint::list(kept.options())->empty());
   kept.write(400);
@@ -123,7 +123,7 @@ TEST_CASE("A list has every checkpoint, newest first, and why one would be passe
   CHECK((*listed)[2].info.as_of == 400);
 }
 
-TEST_CASE("Nothing is opened or listed in a directory that others may write to") {
+TEST_CASE("Nothing is opened or listed in a directory that other users may write to") {
   const KeptBus kept;
   kept.write(400);
   const std::string directory = checkpoint_directory(kept.bus.directory(), "last");
@@ -155,7 +155,7 @@ TEST_CASE("An open checkpoint stays as it is when its file is removed, mapped or
   CHECK(digest == state_of(*kept.fold, kept.bus, 900).digest());
 }
 
-TEST_CASE("There is no checkpoint of no bus, of a bus without a journal, or of a foreign fold") {
+TEST_CASE("Without a bus or a journal, or for a foreign fold, there is no checkpoint") {
   CHECK(errc_of(Checkpoint::open({.directory = "./nowhere"}).status()) == Errc::kNoBus);
   const KeptBus kept;
   CHECK(errc_of(kept.open_status()) == Errc::kNotFound);
@@ -173,7 +173,7 @@ TEST_CASE("There is no checkpoint of no bus, of a bus without a journal, or of a
         Errc::kNoJournal);
 }
 
-TEST_CASE("A checkpoint is asked for by the fold's name or by the fold, not by both") {
+TEST_CASE("A checkpoint is selected by the fold's name or by the fold, not by both") {
   const KeptBus kept;
   kept.write(900);
   CheckpointOptions both = kept.options();

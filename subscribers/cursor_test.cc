@@ -45,7 +45,7 @@ struct Place {
   std::string path = directory.file("es.cursor");
 };
 
-TEST_CASE("A cursor that begins has no position, and the next run finds the last commit") {
+TEST_CASE("A new cursor has no position, and the next run finds the last commit") {
   const Place place;
   {
     Cursor cursor = place.open();
@@ -64,7 +64,7 @@ TEST_CASE("A cursor that begins has no position, and the next run finds the last
   CHECK(moved.output() == OutputEnd{});
 }
 
-TEST_CASE("A durable cursor commits as any other") {
+TEST_CASE("A durable cursor commits like any other") {
   const Place place;
   {
     auto cursor = Cursor::open({.path = place.path, .durable = true});
@@ -74,7 +74,7 @@ TEST_CASE("A durable cursor commits as any other") {
   CHECK(place.open().position() == position_of(7));
 }
 
-TEST_CASE("A start resumes where the cursor is, and begins otherwise where it is nowhere") {
+TEST_CASE("A start resumes at the cursor, or begins as requested if the cursor has no commit") {
   const Place place;
   Cursor cursor = place.open();
   const Start first = Start::resume(cursor, Start::sequence(42));
@@ -87,7 +87,7 @@ TEST_CASE("A start resumes where the cursor is, and begins otherwise where it is
   CHECK(next.value == 0);
 }
 
-TEST_CASE("A subscriber that resumes gets the record after the last commit, once the first was") {
+TEST_CASE("A subscriber that resumes gets the record after the last commit") {
   TestBus bus;
   bus.start();
   bus.publish(20);
@@ -108,7 +108,7 @@ TEST_CASE("A subscriber that resumes gets the record after the last commit, once
   CHECK(trace.subscriber.counters().records == 15);
 }
 
-TEST_CASE("A subscriber that has delivered nothing leaves the last commit as it is") {
+TEST_CASE("A subscriber that has delivered nothing leaves the last commit unchanged") {
   const Place place;
   Cursor cursor = place.open();
   REQUIRE(cursor.commit(position_of(7), {.bytes = 700}).ok());
@@ -120,7 +120,7 @@ TEST_CASE("A subscriber that has delivered nothing leaves the last commit as it 
   CHECK(cursor.output().bytes == 700);
 }
 
-TEST_CASE("A sequence that cannot be is refused and changes nothing") {
+TEST_CASE("An impossible sequence is refused and changes nothing") {
   const Place place;
   Cursor cursor = place.open();
   REQUIRE(cursor.commit(position_of(7)).ok());
@@ -129,7 +129,7 @@ TEST_CASE("A sequence that cannot be is refused and changes nothing") {
   CHECK(cursor.position() == position_of(kSequenceMax));
 }
 
-TEST_CASE("A cursor that is open is refused to everyone else, and told who has it") {
+TEST_CASE("An open cursor is refused to other processes, with the process that has it") {
   const Place place;
   std::optional<Cursor> first(place.open());
   REQUIRE(first->commit(position_of(7)).ok());
@@ -150,7 +150,7 @@ TEST_CASE("A cursor that is open is refused to everyone else, and told who has i
   }
 }
 
-TEST_CASE("A process that is killed holds its cursor no longer, and its commits stay") {
+TEST_CASE("A killed process releases its cursor, and its commits stay") {
   const Place place;
   const Shared<Complaint> complaint;
   ChildProcess child([&] {
@@ -175,7 +175,7 @@ TEST_CASE("A process that is killed holds its cursor no longer, and its commits 
   CHECK(cursor.output().bytes == 300);
 }
 
-TEST_CASE("In a forked child a cursor is forked, and the parent's goes on and stays locked") {
+TEST_CASE("In a child, a cursor returns forked, and the parent's continues and stays locked") {
   const Place place;
   Cursor cursor = place.open();
   REQUIRE(cursor.commit(position_of(7), {.bytes = 70}).ok());
@@ -195,7 +195,7 @@ TEST_CASE("In a forked child a cursor is forked, and the parent's goes on and st
   CHECK(cursor.position() == position_of(9));
 }
 
-TEST_CASE("What cannot be a cursor's path is refused in words") {
+TEST_CASE("An invalid path of a cursor is refused with a message") {
   const Place place;
   CHECK(errc_of(Cursor::open({}).status()) == Errc::kInvalidArgument);
   CHECK(errc_of(Cursor::open({.path = place.directory.file("none/es.cursor")}).status()) ==

@@ -40,7 +40,7 @@ TEST_CASE("The ring that bus.json names is opened") {
   CHECK(DescribedRing().open().ok());
 }
 
-TEST_CASE("A ring of another user than the directory's is none, except root's") {
+TEST_CASE("A ring of a user other than the directory's owner is ignored, except root's") {
   if (::geteuid() != 0) LAPWING_SKIP("needs root, to make files of other users");
   const DescribedRing described;
   REQUIRE(::chown(described.directory.path().c_str(), kOtherTestUser, kTestGroup) == 0);
@@ -51,7 +51,7 @@ TEST_CASE("A ring of another user than the directory's is none, except root's") 
   CHECK(refused.message().find("belongs to user 61231, and ") != std::string::npos);
 }
 
-TEST_CASE("What another user has made where the ring was is no ring") {
+TEST_CASE("A file of another user in the ring's place is not a ring") {
   if (::geteuid() != 0) LAPWING_SKIP("needs root, to make files of other users");
   DescribedRing described;
   const std::string home = described.directory / "taken";

@@ -47,7 +47,7 @@ TEST_CASE("The first event has the description of the records") {
   CHECK(trace.until_record(5));
 }
 
-TEST_CASE("What a killed publisher left has its description") {
+TEST_CASE("The bus of a killed publisher has its description") {
   TestBus bus;
   describe_as(bus, schema_of<Signal>());
   bus.start();
@@ -58,7 +58,7 @@ TEST_CASE("What a killed publisher left has its description") {
   CHECK(*trace.subscriber.schema() == schema_of<Signal>());
 }
 
-TEST_CASE("A subscriber of an earlier version reads a later one, not the other way round") {
+TEST_CASE("A subscriber of an earlier version reads a later one, but not vice versa") {
   TestBus bus;
   describe_as(bus, later_signal());
   bus.start();
@@ -109,7 +109,7 @@ TEST_CASE("A subscriber ends at the first field that was moved, renamed, resized
   CHECK(says(ended, why));
 }
 
-TEST_CASE("A subscriber that expects something ends at records that nobody has described") {
+TEST_CASE("A subscriber that expects a description ends at undescribed records") {
   TestBus bus;
   bus.schema = "desk.signal";
   bus.start();
@@ -153,7 +153,7 @@ TEST_CASE("A successor with the same description keeps the object, another one d
   }
 }
 
-TEST_CASE("The journal has the description where bus.json has lost it") {
+TEST_CASE("The journal has the description if bus.json has lost it") {
   TestBus bus;
   describe_as(bus, schema_of<Signal>());
   bus.described_as = GENERATE("", "{}", "desk.signal");
@@ -178,7 +178,7 @@ TEST_CASE("The journal has the description where bus.json has lost it") {
   }
 }
 
-TEST_CASE("Records that cannot be what the bus says of them are plain bytes") {
+TEST_CASE("Records that contradict their description are plain bytes") {
   TestBus bus;
   Schema lie = schema_of<Signal>();
   std::string why;
@@ -213,7 +213,7 @@ TEST_CASE("Records that cannot be what the bus says of them are plain bytes") {
   CHECK(trace.until_record(3));
 }
 
-TEST_CASE("A bus of a release that describes nothing has the descriptions that Lapwing ships") {
+TEST_CASE("A bus of a release without descriptions has the descriptions that Lapwing ships") {
   TestBus bus;
   bus.schema = "dbn.mbo";
   bus.start();
@@ -222,7 +222,7 @@ TEST_CASE("A bus of a release that describes nothing has the descriptions that L
   CHECK(*trace.subscriber.schema() == *known_schema("dbn.mbo"));
 }
 
-TEST_CASE("What is expected has to be a description") {
+TEST_CASE("An expected description must be valid") {
   TestBus bus;
   Schema none = schema_of<Signal>();
   none.fields[1].offset = 0;

@@ -92,7 +92,7 @@ TEST_CASE("Several discarded journals follow one another, with a reset before ea
                              "1..7", "caught-up 7"});
 }
 
-TEST_CASE("Without a publisher the discarded journal comes first, too") {
+TEST_CASE("Without a publisher the discarded journal also comes first") {
   TestBus bus;
   start_second(bus);
   bus.close();
@@ -117,7 +117,7 @@ TEST_CASE("A stored position in a discarded journal is continued there") {
   CHECK(trace.subscriber.counters().lost == kHead + 1 - lost);
 }
 
-TEST_CASE("What was published after a failure is lost only if it is known") {
+TEST_CASE("Records published after a failure are lost only if they are known") {
   TestBus bus;
   start_second(bus, /*is_published_known=*/false);
   Trace trace(bus, after(bus, 1, 1, 1000));
@@ -125,7 +125,7 @@ TEST_CASE("What was published after a failure is lost only if it is known") {
   CHECK(trace.lines == Lines{"1001..1500", "reset 1", "1..20", "caught-up 20"});
 }
 
-TEST_CASE("A position that is stored at any event of a discarded journal repeats nothing") {
+TEST_CASE("A position stored at any event of a discarded journal repeats nothing") {
   TestBus bus;
   start_second(bus);
   std::optional<StoredPosition> stored;
@@ -143,7 +143,7 @@ TEST_CASE("A position that is stored at any event of a discarded journal repeats
   CHECK(lines == Lines{"1..1500", "lost 1501..2500 session", "reset 1", "1..20", "caught-up 20"});
 }
 
-TEST_CASE("A position in a listed journal whose files are gone is lost to its end, then reset") {
+TEST_CASE("For a position in a journal whose files are gone, its rest is lost, then it is reset") {
   const bool by_retention = GENERATE(true, false);
   TestBus bus;
   bus.start();
@@ -192,7 +192,7 @@ TEST_CASE("A subscriber that was attached gets the rest of the failed journal be
                              "reset 1", "1..20"});
 }
 
-TEST_CASE("A subscriber that missed a whole session of a failed journal gets that, then the next") {
+TEST_CASE("A subscriber that missed a session of a failed journal gets that, then the next") {
   CaughtUp joined(100);
   auto& [bus, trace] = joined;
   bus.kill();
@@ -290,7 +290,7 @@ TEST_CASE("A position of a journal that is not listed starts over with the oldes
         Lines{"reset 1", "1..1500", "lost 1501..2500 session", "reset 1", "1..20", "caught-up 20"});
 }
 
-TEST_CASE("Records before the first one are no loss to an oldest start, in any journal") {
+TEST_CASE("Records before the first one are not a loss for an oldest start, in any journal") {
   TestBus bus;
   bus.start();
   bus.publish(2100);
@@ -344,7 +344,7 @@ TEST_CASE("A descriptor wakes an event loop over the end of a discarded journal"
         Lines{"1..1500", "lost 1501..2500 session", "reset 1", "1..20", "caught-up 20"});
 }
 
-TEST_CASE("Events tell whether journals came before this one") {
+TEST_CASE("Events contain whether journals came before this one") {
   TestBus bus;
   bus.start();
   publish_and_fail(bus);

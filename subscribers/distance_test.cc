@@ -19,7 +19,7 @@ std::uint64_t after(Distance& distance, std::uint64_t records) {
   return pauses;
 }
 
-TEST_CASE("A reader pauses behind a run of records, and not while they trickle") {
+TEST_CASE("A reader pauses after a run of records, but not while they trickle") {
   Distance distance;
   CHECK(after(distance, 0) == 0);
   CHECK(after(distance, kRunMin - 1) == 0);
@@ -35,7 +35,7 @@ TEST_CASE("Reads that filled their room belong to the run that ends later") {
   CHECK(after(distance, kRunMin - 1) == 0);
 }
 
-TEST_CASE("The pause doubles while each brings what a publisher at full speed makes, to a limit") {
+TEST_CASE("The pause doubles up to a limit while each yields records at full speed") {
   Distance distance;
   CHECK(after(distance, 1'000'000) == kMin);
   for (std::uint64_t pauses = kMin; pauses < kMax; pauses *= 2) {
@@ -53,7 +53,7 @@ TEST_CASE("A slower publisher halves the pause, and a trickle ends it at once") 
   CHECK(after(distance, kPer * kMax) == kMin);
 }
 
-TEST_CASE("A poll that found nothing in between has let time pass: no pause is due") {
+TEST_CASE("No pause is due after a poll that found nothing, because time has passed") {
   Distance distance;
   distance.on_read(kRunMin, true);
   distance.time_has_passed();

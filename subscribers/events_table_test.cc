@@ -187,7 +187,7 @@ std::string table_of(const Happening& happening) {
   return text + "\n";
 }
 
-TEST_CASE("The tables of docs/reference/events.md are what a subscriber delivers") {
+TEST_CASE("A subscriber delivers the tables of docs/reference/events.md") {
   std::ifstream file(LAPWING_EVENTS_DOCUMENT);
   std::string text(std::istreambuf_iterator<char>(file), {});
   const std::size_t tables = text.find(kFirstTable);

@@ -33,7 +33,7 @@ std::string range(Sequence first, Sequence last) {
   return absl::StrCat(first, "..", last);
 }
 
-TEST_CASE("An oldest start on a bus whose journal failed at once begins with what the ring has") {
+TEST_CASE("An oldest start on a bus whose journal failed at once begins with the ring's records") {
   TestBus bus;
   bus.start();
   bus.fail_journal();
@@ -44,7 +44,7 @@ TEST_CASE("An oldest start on a bus whose journal failed at once begins with wha
   CHECK(trace.subscriber.counters().lost == 0);
 }
 
-TEST_CASE("An oldest start that is lapped at its first record loses nothing of what it asked for") {
+TEST_CASE("An oldest start that is lapped at its first record reports no loss") {
   TestBus bus;
   bus.start();
   bus.fail_journal();
@@ -56,7 +56,7 @@ TEST_CASE("An oldest start that is lapped at its first record loses nothing of w
   CHECK(trace.subscriber.counters().lost == 0);
 }
 
-TEST_CASE("A session that lives on after its journal has failed is joined from anywhere") {
+TEST_CASE("A session that continues after its journal has failed can be joined from anywhere") {
   const Sequence first = GENERATE(Sequence{1}, Sequence{1000}, kDurableThen, kDurableThen + 1,
                                   kArchived, kArchived + 1, kHeadThen);
   TestBus bus;
@@ -71,7 +71,7 @@ TEST_CASE("A session that lives on after its journal has failed is joined from a
   CHECK(trace.subscriber.counters().sessions == 1);
 }
 
-TEST_CASE("A join to a failed journal goes on and says that it is not durable, and why") {
+TEST_CASE("A join to a failed journal continues, and reports that and why it is not durable") {
   const bool shed = GENERATE(true, false);
   TestBus bus;
   bus.start();
@@ -97,8 +97,7 @@ TEST_CASE("A live start joins a session whose journal has failed") {
   CHECK(trace.lines == Lines{"caught-up 2500", "2501..2505"});
 }
 
-TEST_CASE(
-    "A stored position in a session that lives on after its journal has failed is continued") {
+TEST_CASE("A stored position is continued in a session whose journal has failed") {
   const Sequence taken =
       GENERATE(Sequence{1000}, kDurableThen, kDurableThen + 1, kArchived, kArchived + 1, kHeadThen);
   const bool alive = GENERATE(true, false);  // or killed, with its ring file still there
@@ -125,7 +124,7 @@ TEST_CASE("A stored position beyond the head of a living session is reset, faile
   CHECK(trace.says("ends at 2500"));
 }
 
-TEST_CASE("A client that is dropped after the journal has failed joins again without a word") {
+TEST_CASE("A client that is dropped after the journal has failed joins again without an event") {
   CaughtUp joined(0);
   auto& [bus, trace] = joined;
   bus.publish(10);
@@ -145,7 +144,7 @@ TEST_CASE("A client that is dropped after the journal has failed joins again wit
   CHECK(trace.subscriber.counters().sessions == 1);
 }
 
-TEST_CASE("What the failed journal and the ring both lack is lost to whoever joins below it") {
+TEST_CASE("Records in neither the failed journal nor the ring are lost for a join below them") {
   TestBus bus;
   start_failed(bus);
   bus.publish(2500);  // the ring holds 3977 … 5000
@@ -158,7 +157,7 @@ TEST_CASE("What the failed journal and the ring both lack is lost to whoever joi
   CHECK(oldest.subscriber.counters().lost == 4103 - 1800);
 }
 
-TEST_CASE("After a failed journal the next session is another history, told once") {
+TEST_CASE("After a failed journal the next session is another history, reported once") {
   const bool attached = GENERATE(true, false);  // or it joins only after the kill
   TestBus bus;
   start_failed(bus);
@@ -208,7 +207,7 @@ TEST_CASE("A session that follows a reset without a record is a session, not ano
                              "publisher-gone 0", "session 1", "1..3"});
 }
 
-TEST_CASE("A session that was closed after its journal had failed is closed to who was there") {
+TEST_CASE("A session closed after its journal failed is reported as closed to its subscribers") {
   TestBus bus;
   start_failed(bus);
   Trace there(bus, bus.options());
@@ -224,7 +223,8 @@ TEST_CASE("A session that was closed after its journal had failed is closed to w
   CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500"});
 }
 
-TEST_CASE("What a closed publisher left of a failed journal is read once, and then waited beside") {
+TEST_CASE(
+    "The rest of a failed journal is read once after a close, then the next session is awaited") {
   TestBus bus;
   start_failed(bus);
   bus.close();

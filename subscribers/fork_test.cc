@@ -63,7 +63,7 @@ void take_through(TestBus& bus, Subscriber& subscriber, Sequence last) {
   FAIL("record " << last << " did not come");
 }
 
-TEST_CASE("Every call of a subscriber is forked in a child, and its parent reads on") {
+TEST_CASE("Every call of a subscriber returns forked in a child, and its parent continues") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -107,7 +107,7 @@ TEST_CASE("Every call of a subscriber is forked in a child, and its parent reads
   CHECK(subscriber.status().ok());
 }
 
-TEST_CASE("A subscriber that has ended is forked in a child, too") {
+TEST_CASE("A subscriber that has ended also returns forked in a child") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -128,7 +128,7 @@ TEST_CASE("A subscriber that has ended is forked in a child, too") {
   CHECK(subscriber.status().ok());
 }
 
-TEST_CASE("A child that is forked while another thread waits finds the subscriber forked") {
+TEST_CASE("A child forked while another thread waits gets forked from the subscriber") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   TestBus bus;
   bus.start();
@@ -170,7 +170,7 @@ TEST_CASE("A child has neither the descriptors nor the mappings of a subscriber"
   CHECK(descriptors_of_program() == before_program);
 }
 
-TEST_CASE("A child that destroys its parent's subscriber and history unmaps nothing") {
+TEST_CASE("A child that destroys its parent's subscriber and history does not unmap them") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -196,7 +196,7 @@ TEST_CASE("A child that destroys its parent's subscriber and history unmaps noth
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("A subscriber that goes is gone for its publisher, although a child of it lives") {
+TEST_CASE("A subscriber that ends is gone for its publisher, although a child lives") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -215,7 +215,7 @@ TEST_CASE("A subscriber that goes is gone for its publisher, although a child of
   CHECK(kill(child.pid(), 0) == 0);
 }
 
-TEST_CASE("A child reads on where its parent's subscriber was, with one of its own") {
+TEST_CASE("A child can continue at its parent's position with its own subscriber") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -237,7 +237,7 @@ TEST_CASE("A child reads on where its parent's subscriber was, with one of its o
   take_through(bus, subscriber, 100);
 }
 
-TEST_CASE("Every call of a history is forked in a child, and its parent reads on") {
+TEST_CASE("Every call of a history returns forked in a child, and its parent continues") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -262,7 +262,7 @@ TEST_CASE("Every call of a history is forked in a child, and its parent reads on
   CHECK(history.status().ok());
 }
 
-TEST_CASE("A child has a loaded state as of the fork, and finds it forked where it would go on") {
+TEST_CASE("A child has a loaded state as of the fork, and gets forked if it continues") {
   TestBus bus;
   const auto fold = std::make_shared<TestFold>();
   bus.start();

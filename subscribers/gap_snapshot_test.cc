@@ -43,7 +43,7 @@ struct LappedByGap {
 
 constexpr char kGap[] = "gap 11..649 lapped fillable";
 
-TEST_CASE("The state of the newest checkpoint comes after the gap, and then what follows it") {
+TEST_CASE("After the gap come the state of the newest checkpoint and the records after it") {
   LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 900);
   const std::string newest = write_checkpoint(lapped.bus, *lapped.fold, 1200);
@@ -69,7 +69,7 @@ TEST_CASE("A state from within the gap is followed by the gap's other records, f
   CHECK(lapped.counters().records == 1256);
 }
 
-TEST_CASE("A checkpoint as of the first record that is missing is newer than the gap's beginning") {
+TEST_CASE("A checkpoint as of the first missing record is newer than the gap's beginning") {
   LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 11);
   REQUIRE(lapped.trace->until_record(1546));
@@ -78,8 +78,7 @@ TEST_CASE("A checkpoint as of the first record that is missing is newer than the
   CHECK(lapped.counters().filled == 638);
 }
 
-TEST_CASE(
-    "Where no checkpoint is newer than the gap's beginning, the gap is filled, and why is said") {
+TEST_CASE("Without a checkpoint newer than the gap's beginning, the gap is filled with a reason") {
   LappedByGap lapped;
   const auto [as_of, words] = GENERATE(table<Sequence, std::string>(
       {{0, "no checkpoint in "}, {10, "is newer than sequence 10; continues with sequence 11"}}));
@@ -93,7 +92,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "The gap is told with its state and without, and the position stays before it until then") {
+    "The gap is reported with and without a state, and until then the position is before it") {
   LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   for (;;) {
@@ -110,8 +109,7 @@ TEST_CASE(
   CHECK(lapped.trace->subscriber.position().sequence == 1200);
 }
 
-TEST_CASE(
-    "An event after the gap that is due, and not delivered, leaves the position before the gap") {
+TEST_CASE("With an undelivered event after the gap, the position stays before the gap") {
   LappedByGap lapped;
   const auto [as_of, last, position] = GENERATE(table<Sequence, EventKind, Sequence>(
       {{1200, EventKind::kSnapshotComplete, 1200}, {0, EventKind::kNoSnapshot, 10}}));
@@ -132,7 +130,7 @@ TEST_CASE(
   CHECK(subscriber.position().sequence == position);
 }
 
-TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or else the journal") {
+TEST_CASE("A corrupt slot is a gap of one record, filled from a state or from the journal") {
   TestBus bus;
   const auto fold = std::make_shared<TestFold>();
   bus.start();
@@ -158,7 +156,7 @@ TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or els
   CHECK(trace.lines == lines);
 }
 
-TEST_CASE("While a state is loaded after a gap the publisher hears that it is being filled") {
+TEST_CASE("While a state is loaded after a gap, the subscriber is reported as filling") {
   LappedByGap lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kGap));
@@ -173,7 +171,7 @@ TEST_CASE("While a state is loaded after a gap the publisher hears that it is be
   CHECK(subscribers[0].gaps == 1);
 }
 
-TEST_CASE("While a state is loaded the publisher may lap the ring again, and nothing is missing") {
+TEST_CASE("If the publisher laps the ring while a state is loaded, nothing is missing") {
   LappedByGap lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kGap));
@@ -183,7 +181,7 @@ TEST_CASE("While a state is loaded the publisher may lap the ring again, and not
   CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..6546"});
 }
 
-TEST_CASE("Each gap has a state of its own") {
+TEST_CASE("Each gap has its own state") {
   LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 1546);
   REQUIRE(lapped.trace->until(EventKind::kSnapshotComplete));
@@ -198,7 +196,7 @@ TEST_CASE("Each gap has a state of its own") {
   CHECK(lapped.counters().in_state == 1536 + 1454);
 }
 
-TEST_CASE("A publisher that dies while the state is loaded leaves all of what it had") {
+TEST_CASE("After a publisher's death while the state is loaded, all its records are delivered") {
   LappedByGap lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kGap));
@@ -244,8 +242,7 @@ TEST_CASE("A state in memory is replaced by the one after the gap") {
   CHECK(loaded->state().digest() == expected.digest());
 }
 
-TEST_CASE(
-    "A state after a gap needs a journal and a fold for the records, and says so at the start") {
+TEST_CASE("A state after a gap needs a journal and a fold, which is checked at the start") {
   TestBus bus(GENERATE(true, false));
   bus.start();
   bus.publish(5);
@@ -258,7 +255,7 @@ TEST_CASE(
   CHECK(errc_of(trace.subscriber.status()) == expected);
 }
 
-TEST_CASE("A fold that no state would be loaded for is refused") {
+TEST_CASE("A fold is refused if no state would be loaded") {
   SubscriberOptions options{.directory = "./bus", .start = {.fold = "orders"}};
   CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
   options.on_gap = OnGap::kSnapshot;

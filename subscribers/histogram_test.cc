@@ -27,7 +27,7 @@ TEMPLATE_TEST_CASE("Every value is in the bucket whose last value is the next at
   CHECK(is_in_its_bucket(kLargest));
 }
 
-TEST_CASE("Four buckets a power of two hold from 64 ns to 17 s, and two what is outside") {
+TEST_CASE("Four buckets per power of two cover 64 ns to 17 s, and two cover the rest") {
   CHECK(Coarse::kBuckets == 4 * 28 + 2);
   CHECK(Coarse::bucket_of(0) == 0);
   CHECK(Coarse::bucket_of(63) == 0);
@@ -40,7 +40,7 @@ TEST_CASE("Four buckets a power of two hold from 64 ns to 17 s, and two what is 
   CHECK(Coarse::last_of(Coarse::kBuckets - 1) == kLargest);
 }
 
-TEST_CASE("The fine one is exact up to 63, and at most 1/32 too large beyond it") {
+TEST_CASE("The fine histogram is exact up to 63, and at most 1/32 too large beyond") {
   for (std::uint64_t ns = 0; ns < 64; ++ns) {
     CHECK(FineHistogram::last_of(FineHistogram::bucket_of(ns)) == ns);
   }
@@ -64,7 +64,7 @@ TEST_CASE("A percentile is the last value of its sample's bucket, but never beyo
   CHECK(ages.percentile(std::numeric_limits<double>::quiet_NaN()) == ages.percentile(0));
 }
 
-TEST_CASE("What is below all buckets and above them is counted, and the largest is kept") {
+TEST_CASE("Values below and above all buckets are counted, and the largest is kept") {
   Coarse ages;
   ages.add(0);
   ages.add(5);
@@ -84,7 +84,7 @@ TEST_CASE("Without a sample everything is 0") {
   CHECK(ages.percentile(0.5) == 0);
 }
 
-TEST_CASE("Two histograms add up to that of all samples") {
+TEST_CASE("The sum of two histograms is that of all samples") {
   Coarse one;
   Coarse other;
   Coarse all;

@@ -8,7 +8,7 @@
 namespace lapwing {
 namespace {
 
-TEST_CASE("A stored position counts as held when a power cut takes it") {
+TEST_CASE("A stored position counts as held if a power cut removes it") {
   const bool exactly = GENERATE(true, false);  // the void ends with the held record, or later
   TestBus bus(true, exactly ? 64 : 128);
   bus.start();
@@ -26,7 +26,7 @@ TEST_CASE("A stored position counts as held when a power cut takes it") {
   CHECK(trace.lines.back() == (exactly ? "lost 65..64 void" : "lost 65..128 void"));
 }
 
-TEST_CASE("A stored position goes on after it, whatever sessions came since") {
+TEST_CASE("A stored position continues after its record, whatever sessions came since") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -50,7 +50,7 @@ TEST_CASE("A stored position goes on after it, whatever sessions came since") {
   }
 }
 
-TEST_CASE("A stored position that this journal does not contain is reset, never silence") {
+TEST_CASE("A stored position that this journal does not contain is always reported as a reset") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -93,7 +93,7 @@ TEST_CASE("A stored position that head does not count yet is continued") {
   CHECK(trace.lines == Lines{"caught-up 100", "106..106"});
 }
 
-TEST_CASE("A journal that was put back to before what was read is another history") {
+TEST_CASE("A journal that was restored to before the read position is another history") {
   const Sequence published =
       GENERATE(Sequence{50}, Sequence{200});  // published instead: less than was read, or more
   CaughtUp joined(100);
@@ -125,7 +125,7 @@ TEST_CASE("A session without a journal begins another history") {
   CHECK(trace.subscriber.counters().records == 110);
 }
 
-TEST_CASE("A reset that a batch meets with the end of the session before it is told after that") {
+TEST_CASE("A reset that a batch meets at the end of a session is reported after that end") {
   CaughtUp joined(10, false);
   auto& [bus, trace] = joined;
   bus.kill();

@@ -40,7 +40,7 @@ Sequence read_all(const TestBus& bus, History& history, Sequence next) {
   }
 }
 
-TEST_CASE("History lists all journals, and reads the one that is named") {
+TEST_CASE("History lists all journals, and reads the named one") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -94,7 +94,7 @@ TEST_CASE("History stays with its journal when the bus begins another one") {
   CHECK(history.info().is_discarded);
 }
 
-TEST_CASE("History reads beside a publisher, as far as is archived, and goes on") {
+TEST_CASE("History reads next to a publisher up to archived, and continues") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -113,7 +113,7 @@ TEST_CASE("History reads beside a publisher, as far as is archived, and goes on"
   CHECK(read_all(bus, history, 251) == 301);
 }
 
-TEST_CASE("History reads what a closed session left, and the next session after it") {
+TEST_CASE("History reads a closed session, and the next one after it") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -127,7 +127,7 @@ TEST_CASE("History reads what a closed session left, and the next session after 
   CHECK(read_all(bus, history, 301) == 351);
 }
 
-TEST_CASE("What the journal cannot give is an event with its exact range and cause") {
+TEST_CASE("Records missing from the journal are an event with their exact range and cause") {
   TestBus bus;
   bus.start();
   bus.publish(5000);
@@ -144,7 +144,7 @@ TEST_CASE("What the journal cannot give is an event with its exact range and cau
   CHECK(read_all(bus, history, lost->event->gap.last + 1) == 5001);
 }
 
-TEST_CASE("History refuses what is no sequence, and memory that holds no record") {
+TEST_CASE("History refuses invalid sequences, and memory smaller than a record") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -180,7 +180,7 @@ void check_mapped(const TestBus& bus, const MappedSegment& segment, Sequence fir
   }
 }
 
-TEST_CASE("A finished segment is mapped whole, from any record of it, and one that grows is not") {
+TEST_CASE("A finished segment is mapped completely from any record of it; a growing one is not") {
   const FinishedBus bus;
   const Sequence slots = bus.segment_slots();
   REQUIRE(slots < 2500);
@@ -210,7 +210,7 @@ TEST_CASE("A mapped segment stays as it is when retention removes its file and H
   check_mapped(bus, *mapped, 1, slots);
 }
 
-TEST_CASE("A segment that others could change is not mapped, and is read all the same") {
+TEST_CASE("A segment that other users could change is not mapped, but read") {
   const FinishedBus bus;
   History history = open_history(bus);
   REQUIRE(history.map(1).ok());

@@ -83,7 +83,7 @@ TEST_CASE("A number of any width is the instrument") {
   CHECK(beyond.says(absl::StrCat("the field what is a number of ", bytes, " bytes")));
 }
 
-TEST_CASE("A symbol is the instrument that it stands for at the record's own time") {
+TEST_CASE("A symbol selects the instrument that it maps to at the record's own time") {
   Filter filter({"ROLL"}, schema_of<Signal>(),
                 {{"ROLL", {{20240101, 20240102, "1"}, {20240102, 20240103, "2"}}}});
   REQUIRE(filter.begun.ok());
@@ -102,7 +102,7 @@ TEST_CASE("A symbol is the instrument that it stands for at the record's own tim
   CHECK_FALSE(filter.filter.matches(signal(1, 0)));
 }
 
-TEST_CASE("An instrument that another symbol has by then is not the symbol's any more") {
+TEST_CASE("An instrument that another symbol has by then no longer belongs to the symbol") {
   Filter filter({"OLD", "id:4"}, schema_of<Signal>(),
                 {{"OLD", {{20240101, 20240102, "1"}}}, {"NEW", {{20240102, 20240103, "1"}}}});
   REQUIRE(filter.begun.ok());
@@ -111,7 +111,7 @@ TEST_CASE("An instrument that another symbol has by then is not the symbol's any
   CHECK(filter.filter.matches(signal(4, kJan1 + kDay)));  // a number is the same on any day
 }
 
-TEST_CASE("A text of digits is a symbol, and an instrument of that number is another one") {
+TEST_CASE("A text of digits is a symbol, and differs from the instrument of that number") {
   Filter filter({"005930", "7"}, schema_of<Signal>(),
                 {{"005930", {{20240101, 20240102, "1001"}}},
                  {"000660", {{20240101, 20240102, "5930"}}},
@@ -140,7 +140,7 @@ TEST_CASE("No metadata are read for a number") {
   CHECK_FALSE(by_symbol.matches(signal(1)));
 }
 
-TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
+TEST_CASE("An impossible choice is reported with a message, and then nothing matches") {
   SECTION("an unknown symbol") {
     Filter filter({"id:1", "NONE"}, schema_of<Signal>(), {{"ESH4", {{20240101, 20240102, "1"}}}});
     CHECK(errc_of(filter.begun) == Errc::kNotFound);
@@ -174,7 +174,7 @@ TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
   }
 }
 
-TEST_CASE("Leading records are counted up to the first that is chosen, or is not") {
+TEST_CASE("Leading records are counted up to the first that is chosen, or not chosen") {
   Filter filter({"id:1"}, schema_of<Signal>());
   REQUIRE(filter.begun.ok());
   std::vector<std::byte> records;
@@ -213,7 +213,7 @@ TEST_CASE("An entry is chosen by its record, and the loss of the whole bus alway
   CHECK_FALSE(filter.filter.matches_entry(shape, std::vector<std::byte>(8)));
 }
 
-TEST_CASE("Names that are empty, and too many of them, are refused") {
+TEST_CASE("Empty names and too many names are refused") {
   CHECK(check_instruments({}).ok());
   CHECK(check_instruments({"ESH4", "7", "id:7"}).ok());
   CHECK(errc_of(check_instruments({"ESH4", ""})) == Errc::kInvalidArgument);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kRowBytes = InstrumentReader::kRowBytes;
 
-TEST_CASE("The column of a state has the places of its entries") {
+TEST_CASE("The column of a state contains the indexes of its entries") {
   TestBus bus;
   bus.start();
   bus.publish(500);
@@ -44,7 +44,7 @@ TEST_CASE("The column of a state has the places of its entries") {
         EventKind::kSnapshotComplete);
 }
 
-TEST_CASE("Of a state the chosen instruments' entries are delivered, and then their records") {
+TEST_CASE("The chosen instruments' entries of a state are delivered, and then their records") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(500);
@@ -61,7 +61,7 @@ TEST_CASE("Of a state the chosen instruments' entries are delivered, and then th
   CHECK(reader.subscriber.state_size() == InstrumentFeed::kInstruments);  // of the checkpoint
 }
 
-TEST_CASE("A state whose entries begin with no record is delivered as a whole") {
+TEST_CASE("A state whose entries do not begin with a record is delivered completely") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(500);
@@ -75,7 +75,7 @@ TEST_CASE("A state whose entries begin with no record is delivered as a whole") 
   CHECK(reader.records == InstrumentFeed::sequences_of({2}, 401, 500));
 }
 
-TEST_CASE("A state after a gap is of the chosen instruments, too") {
+TEST_CASE("A state after a gap also contains only the chosen instruments") {
   InstrumentFeed bus;
   const std::shared_ptr<const Fold> fold = make_fold(kFoldLatest, schema_of<Signal>()).value();
   SubscriberOptions options = bus.choosing({"id:2"});
@@ -145,7 +145,7 @@ class BookReader {
   OrderBooks books;
 };
 
-TEST_CASE("Books of chosen instruments are those that all records make") {
+TEST_CASE("Books of chosen instruments equal those from all records") {
   OrderFeed bus;
   bus.start();
   bus.publish(400);
@@ -166,7 +166,7 @@ TEST_CASE("Books of chosen instruments are those that all records make") {
   CHECK(chosen.book().digest() == all.book().digest());
 }
 
-TEST_CASE("Books of chosen instruments know what was lost, and nothing that was passed over") {
+TEST_CASE("Books of chosen instruments count lost records, but not skipped ones") {
   OrderFeed bus;
   bus.start();
   bus.publish(400);
@@ -242,7 +242,7 @@ TEST_CASE("Books take batches with a column of sequences, and without one") {
   CHECK_FALSE(books.find_book(1, 2)->stale());
 }
 
-TEST_CASE("A loaded state is that of the chosen instruments") {
+TEST_CASE("A loaded state contains the chosen instruments") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(500);

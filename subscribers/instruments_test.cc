@@ -85,7 +85,7 @@ TEST_CASE("A struct is taken, and its rows are read, by a subscriber of chosen i
   CHECK(taken == InstrumentFeed::sequences_of({3}, 1, 100));
 }
 
-TEST_CASE("A batch is a run of sequences, and with a column of them all that is there") {
+TEST_CASE("A batch is a run of sequences; with a column, it has all available records") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
@@ -167,7 +167,7 @@ TEST_CASE("A symbol is chosen by the date of each record") {
   CHECK(both.records == InstrumentFeed::sequences_of({3, 4}, 1, 100));
 }
 
-TEST_CASE("A subscriber ends in words where what it is to choose is not there") {
+TEST_CASE("A subscriber ends with a message if the chosen instruments do not exist") {
   InstrumentFeed bus;
   write_symbols(bus, {{"ESH4", {{20240101, 20240201, "4"}}}});
   std::vector<std::string> instruments = {"NONE"};
@@ -202,7 +202,7 @@ TEST_CASE("A subscriber ends in words where what it is to choose is not there") 
   CHECK(says(reader.subscriber.status(), bus.directory()));
 }
 
-TEST_CASE("Names that are none are refused when it is opened") {
+TEST_CASE("Invalid names are refused when it is opened") {
   const TestBus bus;
   SubscriberOptions options = bus.options();
   options.instruments = {"ESH4", ""};
@@ -281,7 +281,7 @@ struct SessionsOfFeeds {
   InstrumentFeed bus;
 };
 
-TEST_CASE("Records of an older session are chosen by the symbols of its own feed") {
+TEST_CASE("Records of an older session are chosen by the symbols of that session's feed") {
   const auto symbol = SessionsOfFeeds::symbol;
   SessionsOfFeeds feeds({{symbol("ESH4", "4")}, {symbol("ESH4", "1")}, {symbol("ESH4", "2")}});
   std::vector<Sequence> expected = {4, 9, 11, 16, 22, 27};
@@ -372,7 +372,7 @@ TEST_CASE("A gap has its exact bounds across records of other instruments, and i
   CHECK(lapped.counters().records + lapped.counters().filtered == 1546);
 }
 
-TEST_CASE("A gap that is skipped is lost as a whole, whatever instruments were in it") {
+TEST_CASE("A skipped gap is lost completely, whatever instruments were in it") {
   const LappedReader lapped(OnGap::kSkip);
   std::vector<Sequence> expected = {2, 7};
   for (const Sequence n : InstrumentFeed::sequences_of({2}, 650, 1546)) expected.push_back(n);
@@ -390,7 +390,7 @@ TEST_CASE("A subscriber of chosen instruments stops at a gap, and its position i
   CHECK(lapped.reader.position() == 10);
 }
 
-TEST_CASE("What is missing before the first record is said, since no sequence shows it") {
+TEST_CASE("Missing records before the first one are reported, because no sequence shows them") {
   InstrumentFeed bus(false);
   bus.start();
   bus.publish(10);
@@ -406,8 +406,7 @@ TEST_CASE("What is missing before the first record is said, since no sequence sh
   CHECK(reader.subscriber.counters().lost == first - 1);
 }
 
-TEST_CASE(
-    "The position is that of the last record, or beyond it, and goes on without a repetition") {
+TEST_CASE("The position is at or beyond the last record, and continues without a repetition") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
@@ -462,7 +461,7 @@ TEST_CASE("Records of other instruments end no wait before its deadline") {
   CHECK(reader.subscriber.read_one(row, Deadline::now()).error() == Errc::kWouldBlock);
 }
 
-TEST_CASE("A record of a chosen instrument ends the wait that others did not") {
+TEST_CASE("A record of a chosen instrument ends a wait that others do not") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
@@ -512,7 +511,7 @@ class BusyPublisher {
   std::thread thread_;
 };
 
-TEST_CASE("A bus that is busy with other instruments holds up no deadline and no interrupt") {
+TEST_CASE("A bus that is busy with other instruments delays no deadline and no interrupt") {
   constexpr std::uint64_t kHangNs = 20 * kNsPerSecond;
   InstrumentFeed bus(false);
   bus.capacity = 1 << 18;
@@ -565,7 +564,7 @@ TEST_CASE("read_event finds the event behind records of other instruments") {
   CHECK(subscriber.counters().filtered == 10);
 }
 
-TEST_CASE("A descriptor may be waited for once only other instruments are left") {
+TEST_CASE("A wait for the descriptor is possible when only other instruments are left") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
@@ -587,7 +586,7 @@ TEST_CASE("A descriptor may be waited for once only other instruments are left")
   CHECK(reader.records.back() == 14);
 }
 
-TEST_CASE("Of chosen instruments a forked child has nothing, and its parent everything") {
+TEST_CASE("With chosen instruments, a forked child gets nothing, and its parent everything") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);

@@ -29,7 +29,7 @@ std::size_t times_delivered(const Trace& trace, const std::string& event) {
                     [&](const std::string& line) { return line.rfind(event, 0) == 0; }));
 }
 
-TEST_CASE("A publisher that is killed at any step of the handshake leaves all of what it had") {
+TEST_CASE("After a publisher's kill at any step of the handshake, all its records are delivered") {
   const int steps = GENERATE(range(0, kHandshakeSteps));
   const bool comes_back = GENERATE(true, false);
   TestBus bus;
@@ -57,7 +57,7 @@ TEST_CASE("A publisher that is killed at any step of the handshake leaves all of
   CHECK(times_delivered(trace, "caught-up") == 1);
 }
 
-TEST_CASE("A publisher that dies in every greeting is given up soon after the deadline") {
+TEST_CASE("The search for a publisher that dies in every greeting ends soon after the deadline") {
   TestBus bus;
   bus.begin_session();
   SubscriberOptions options = bus.options();
@@ -79,7 +79,7 @@ TEST_CASE("A publisher that dies in every greeting is given up soon after the de
   CHECK(errc_of(subscriber.status()) == Errc::kNoBus);
 }
 
-TEST_CASE("A power cut at any step of the handshake takes what it says, and nothing else") {
+TEST_CASE("A power cut at any step of the handshake loses exactly what is reported") {
   const int steps = GENERATE(range(0, kHandshakeSteps));
   TestBus bus;
   bus.start();
@@ -101,7 +101,7 @@ TEST_CASE("A power cut at any step of the handshake takes what it says, and noth
   CHECK(times_delivered(trace, "caught-up") == 1);
 }
 
-TEST_CASE("Two restarts within one search for the next session are told one after the other") {
+TEST_CASE("Two restarts within one search for the next session are reported one after the other") {
   const int steps = GENERATE(range(0, kHandshakeSteps));  // into the greeting of the first restart
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
@@ -125,7 +125,7 @@ TEST_CASE("Two restarts within one search for the next session are told one afte
   CHECK(times_delivered(trace, "reset") == 0);
 }
 
-TEST_CASE("What a stopped publisher went on with before it was greeted again is not a gap") {
+TEST_CASE("Records of a stopped publisher that continued before the next greeting are not a gap") {
   CaughtUp joined(5);
   auto& [bus, trace] = joined;
   bus.beating = false;
@@ -138,7 +138,7 @@ TEST_CASE("What a stopped publisher went on with before it was greeted again is 
   CHECK(trace.lines == Lines{"1..5", "caught-up 5", "publisher-gone 5", "6..5005"});
 }
 
-TEST_CASE("What a publisher did after it was given up is read once it is gone for good") {
+TEST_CASE("Records published after a publisher was declared gone are read after its end") {
   // The session was left because it was silent or its socket was closed; then it closes, or dies.
   const auto [stopped, closes] =
       GENERATE(std::pair{true, true}, std::pair{true, false}, std::pair{false, true});
@@ -159,7 +159,7 @@ TEST_CASE("What a publisher did after it was given up is read once it is gone fo
                              closes ? "closed 15" : "publisher-gone 15"});
 }
 
-TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of it filled") {
+TEST_CASE("Records pruned while a gap is being filled are lost, and the rest of it is filled") {
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.publish(5000);
@@ -178,7 +178,7 @@ TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of i
   check_all_of(trace, 5010);
 }
 
-TEST_CASE("A gap that a publisher's death interrupts is filled all the same, and counted once") {
+TEST_CASE("A gap that a publisher's death interrupts is still filled, and counted once") {
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.publish(5000);

@@ -66,7 +66,7 @@ TEST_CASE("Each call continues where the last one ended, in the journal and in t
   }
 }
 
-TEST_CASE("An event that a call cannot deliver is the next one again") {
+TEST_CASE("An event that a call cannot deliver stays the next one") {
   Delivered delivered(10);
   std::vector<std::byte> record(kRecordBytes);
   Result<Sequence> taken = Errc::kWouldBlock;
@@ -82,7 +82,7 @@ TEST_CASE("An event that a call cannot deliver is the next one again") {
   CHECK(*delivered.delivery->read_one(record, 0) == 1);
 }
 
-TEST_CASE("Memory that holds no row is too small, and so is a column without a place") {
+TEST_CASE("Memory smaller than a row is too small, and so is an empty column") {
   Delivered delivered(10);
   delivered.until(EventKind::kSession);
   std::vector<std::byte> rows(10 * kRecordBytes);
@@ -112,7 +112,7 @@ TEST_CASE("The read path is open for the ring, and closed for an event and for t
   CHECK(path.limit == 0);
 }
 
-TEST_CASE("Records that were taken on the path count once the stream is asked for with them") {
+TEST_CASE("Records taken on the path count once the stream is read with them") {
   Delivered delivered(10);
   delivered.until(EventKind::kCaughtUp);
   delivered.bus.publish(3);
@@ -136,7 +136,7 @@ TEST_CASE("A source is ready for a record or an event, and takes neither") {
   CHECK(delivered.next()->sequence == 11);
 }
 
-TEST_CASE("In a forked child every call has ended, with an event due or not") {
+TEST_CASE("In a forked child every call ends, with or without a due event") {
   Delivered delivered(10);
   delivered.until(EventKind::kCaughtUp);
   if (GENERATE(true, false)) {

@@ -42,7 +42,7 @@ TEST_CASE("Without a limit neither kLive nor kBehind is delivered") {
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..910"});
 }
 
-TEST_CASE("A subscriber that falls behind is told so, and when it is live again") {
+TEST_CASE("A subscriber that falls behind gets an event, and another when it is live again") {
   Live live(100);
   live.bus.publish(300);
   REQUIRE(live.trace->until_record(310));
@@ -51,7 +51,7 @@ TEST_CASE("A subscriber that falls behind is told so, and when it is live again"
   CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..266", "live 266", "267..310"});
 }
 
-TEST_CASE("One that stays within the limit is told nothing") {
+TEST_CASE("A subscriber that stays within the limit gets no event") {
   Live live(100);
   for (int i = 0; i < 20; ++i) {
     live.bus.publish(100);
@@ -61,7 +61,7 @@ TEST_CASE("One that stays within the limit is told nothing") {
   CHECK(live.trace->lines == Lines{"11..2010"});
 }
 
-TEST_CASE("By time, a subscriber is behind that has not taken what was there before") {
+TEST_CASE("By time, a subscriber is behind if it has not taken records that old") {
   Live live(0, std::chrono::nanoseconds(1));
   live.bus.publish(1000);
   REQUIRE(live.trace->until_record(1010));
@@ -96,7 +96,7 @@ TEST_CASE("After a gap kLive comes with the first poll that finds nothing") {
   CHECK(came(live.trace->step()) == EventKind::kLive);
 }
 
-TEST_CASE("Of a session that is over its end is delivered, and not that it was read to it") {
+TEST_CASE("For a finished session, its end is delivered, but not kLive") {
   Live live(100);
   live.bus.publish(188);  // the look at 139 finds 60 more, which are at most half of the limit
   live.bus.close();
@@ -104,7 +104,7 @@ TEST_CASE("Of a session that is over its end is delivered, and not that it was r
   CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..198", "closed 198"});
 }
 
-TEST_CASE("After a publisher's death and return the subscriber is live again, and told") {
+TEST_CASE("After a publisher's death and return the subscriber is live again, with an event") {
   Live live(100);
   auto& [bus, trace] = live;
   bus.publish(3);
@@ -119,7 +119,7 @@ TEST_CASE("After a publisher's death and return the subscriber is live again, an
   CHECK(trace->lines == Lines{"11..13", "publisher-gone 13", "session 14", "live 13", "14..15"});
 }
 
-TEST_CASE("live() looks at the ring itself, for as many records as the limit allows") {
+TEST_CASE("live() checks the ring itself, for as many records as the limit allows") {
   const std::uint32_t within = GENERATE(0u, 1u, 100u);
   TestBus bus;
   bus.start();
@@ -164,7 +164,7 @@ TEST_CASE("live() is false once the ring is lapped, however large the limit is")
   CHECK_FALSE(trace.subscriber.live());
 }
 
-TEST_CASE("live() is false while no publisher is there") {
+TEST_CASE("live() is false without a publisher") {
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   trace.until_quiet();
@@ -174,7 +174,7 @@ TEST_CASE("live() is false while no publisher is there") {
   CHECK_FALSE(trace.subscriber.live());
 }
 
-TEST_CASE("A batch ends before kBehind, and the next read gives it") {
+TEST_CASE("A batch ends before kBehind, and the next read returns it") {
   Live live(100);
   live.bus.publish(300);
   std::vector<std::byte> rows(56 * 1000);
@@ -187,7 +187,7 @@ TEST_CASE("A batch ends before kBehind, and the next read gives it") {
   CHECK(second->event->sequence == first->first + first->count - 1);
 }
 
-TEST_CASE("A time that is not above nothing is refused") {
+TEST_CASE("A time that is not positive is refused") {
   const std::chrono::nanoseconds time(GENERATE(-1, 0));
   const auto late = Subscriber::open({.directory = "./bus", .behind_time = time});
   CHECK(errc_of(late.status()) == Errc::kInvalidArgument);

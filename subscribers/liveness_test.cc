@@ -26,14 +26,14 @@ EventKind look(Liveness& liveness, Sequence next, Sequence head, std::uint64_t n
   return change ? change->kind : kNoChange;
 }
 
-TEST_CASE("Without a limit nothing is told, and the usual upkeep is enough") {
+TEST_CASE("Without a limit there is no event, and the usual upkeep is enough") {
   const Liveness liveness = by_records(0);
   CHECK_FALSE(liveness.is_told());
   CHECK_FALSE(liveness.is_awaited());
   CHECK(liveness.records_between_looks(4096) == 4096);
 }
 
-TEST_CASE("Looks come at least every half of the limit, and not for every record") {
+TEST_CASE("Checks happen at least every half of the limit, but not for every record") {
   CHECK(by_records(1000).records_between_looks(4096) == 500);
   CHECK(by_records(2).records_between_looks(4096) == 64);
   CHECK(by_records(100'000).records_between_looks(4096) == 4096);
@@ -46,7 +46,7 @@ TEST_CASE("Looks come at least every half of the limit, and not for every record
   CHECK(Liveness(both).records_between_looks(4096) == 100);
 }
 
-TEST_CASE("Live is who has taken everything, but not from the journal") {
+TEST_CASE("A subscriber is live if it has taken everything, but not from the journal") {
   Liveness liveness = by_records(100);
   CHECK(liveness.is_awaited());
   CHECK(look(liveness, 11, 10, 0, /*reads_ring=*/false) == kNoChange);
@@ -55,7 +55,7 @@ TEST_CASE("Live is who has taken everything, but not from the journal") {
   CHECK(look(liveness, 11, 10) == kNoChange);
 }
 
-TEST_CASE("Behind is who has more than the limit to take, and live again with half of it") {
+TEST_CASE("A subscriber is behind beyond the limit, and live again at half of it") {
   Liveness liveness = by_records(100);
   REQUIRE(look(liveness, 1, 0) == EventKind::kLive);
   CHECK(look(liveness, 11, 110) == kNoChange);
@@ -68,7 +68,7 @@ TEST_CASE("Behind is who has more than the limit to take, and live again with ha
   CHECK(look(liveness, 62, 111) == EventKind::kLive);
 }
 
-TEST_CASE("A gap and the end of a session end being live, and other events do not") {
+TEST_CASE("A gap and the end of a session end the live state, but other events do not") {
   const auto [kind, ends] = GENERATE(table<EventKind, bool>({{EventKind::kGap, true},
                                                              {EventKind::kLost, true},
                                                              {EventKind::kReset, true},
@@ -83,7 +83,7 @@ TEST_CASE("A gap and the end of a session end being live, and other events do no
   CHECK(look(liveness, 1, 0) == (ends ? EventKind::kLive : kNoChange));
 }
 
-TEST_CASE("By time, behind is who has not taken what a look saw that long ago") {
+TEST_CASE("By time, a subscriber is behind if it has not taken what a check saw that long ago") {
   Liveness liveness = by_time(800);
   REQUIRE(look(liveness, 1, 0, 1000) == EventKind::kLive);
   CHECK(look(liveness, 1, 10, 1100) == kNoChange);
@@ -98,7 +98,7 @@ TEST_CASE("By time, behind is who has not taken what a look saw that long ago") 
   }
 }
 
-TEST_CASE("By time, live again is who takes what a look saw within half the time") {
+TEST_CASE("By time, a subscriber is live again if it takes what a check saw within half the time") {
   Liveness liveness = by_time(800);
   CHECK(look(liveness, 1, 1000, 1000) == kNoChange);
   CHECK(look(liveness, 500, 1500, 1100) == kNoChange);
@@ -114,7 +114,7 @@ TEST_CASE("By time, live again is who takes what a look saw within half the time
   }
 }
 
-TEST_CASE("By time, what was seen before it was live again does not count") {
+TEST_CASE("By time, records seen before it was live again do not count") {
   Liveness liveness = by_time(800);
   CHECK(look(liveness, 1, 1000, 1000) == kNoChange);
   CHECK(look(liveness, 500, 1500, 1100) == kNoChange);
@@ -124,7 +124,7 @@ TEST_CASE("By time, what was seen before it was live again does not count") {
   CHECK(look(liveness, 1001, 1700, 2201) == EventKind::kBehind);
 }
 
-TEST_CASE("By time, many looks in a row leave room to note what comes later") {
+TEST_CASE("By time, many checks in a row leave room to note later records") {
   Liveness liveness = by_time(800);
   REQUIRE(look(liveness, 1, 0, 0) == EventKind::kLive);
   for (std::uint64_t at_ns = 1; at_ns <= 8; ++at_ns) {
@@ -136,7 +136,7 @@ TEST_CASE("By time, many looks in a row leave room to note what comes later") {
   CHECK(look(liveness, 9, 100, 902) == EventKind::kBehind);
 }
 
-TEST_CASE("With both limits either makes behind, and live again has to keep both") {
+TEST_CASE("With both limits, either makes it behind, and live again requires both") {
   SubscriberOptions options;
   options.behind_records = 100;
   options.behind_time = std::chrono::nanoseconds(800);
@@ -150,7 +150,7 @@ TEST_CASE("With both limits either makes behind, and live again has to keep both
   CHECK(look(liveness, 112, 161, 2800) == kNoChange);          // 161, noted at 1960, is not reached
 }
 
-TEST_CASE("What is said of a time has the records and the limit") {
+TEST_CASE("The message about a time contains the records and the limit") {
   Liveness liveness = by_time(2000);
   REQUIRE(look(liveness, 1, 0, 0) == EventKind::kLive);
   REQUIRE(look(liveness, 1, 7, 1000) == kNoChange);

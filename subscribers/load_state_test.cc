@@ -36,7 +36,8 @@ TEST_CASE("The state is the checkpoint and everything after it, up to the join")
   CHECK(loaded.origin().find(path) != std::string::npos);
 }
 
-TEST_CASE("Without a checkpoint everything that is kept is folded, and the rest is lost to it") {
+TEST_CASE(
+    "Without a checkpoint all existing records are folded, and the others are lost to the state") {
   const bool pruned = GENERATE(false, true);
   TestBus bus;
   const auto fold = std::make_shared<TestFold>();
@@ -76,7 +77,7 @@ TEST_CASE("A void after the checkpoint is lost to the state") {
   CHECK(loaded.state().digest() == expected.digest());
 }
 
-TEST_CASE("What comes after the call is taken item by item, and events by take_event as well") {
+TEST_CASE("Records after the call are taken item by item, and events also by take_event") {
   const bool by_take = GENERATE(false, true);
   TestBus bus;
   const auto fold = std::make_shared<TestFold>();
@@ -137,7 +138,7 @@ struct SlowFold : TestFold {
   std::uint64_t until_ns = 0;
 };
 
-TEST_CASE("A state that is not complete at the deadline is not given, however much is there") {
+TEST_CASE("A state that is incomplete at the deadline is not returned, however large it is") {
   TestBus bus;
   bus.start();
   bus.publish(5000);
@@ -149,7 +150,7 @@ TEST_CASE("A state that is not complete at the deadline is not given, however mu
   CHECK(errc_of(late.status()) == Errc::kTimedOut);
 }
 
-TEST_CASE("A state is asked for as one, and not given after the deadline") {
+TEST_CASE("A state is requested as a whole, and not returned after the deadline") {
   TestBus bus;
   CHECK(errc_of(load_state(bus.options(Start::oldest()), Deadline::now()).status()) ==
         Errc::kInvalidArgument);

@@ -43,14 +43,14 @@ class Away {
   std::string path_;
 };
 
-TEST_CASE("A journal that is moved while it is read costs a subscriber nothing") {
+TEST_CASE("A subscriber loses nothing if the journal is moved while it is read") {
   Begun begun(0);
   const Away away(begun.bus.journal.root());
   REQUIRE(begun.trace.until(EventKind::kCaughtUp));
   CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
 }
 
-TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
+TEST_CASE("A subscriber loses nothing if a file is missing for a while") {
   const std::string suffix = GENERATE("jnl", "sum");
   Begun begun(kNever);
   Away away(begun.bus.journal.file(1, suffix.c_str()));
@@ -62,7 +62,7 @@ TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
   CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
 }
 
-TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is back") {
+TEST_CASE("An event loop sleeps while a file is missing, and continues once it is back") {
   Begun begun(kNever);
   const auto descriptor = begun.trace.subscriber.fd();
   REQUIRE(descriptor.ok());
@@ -80,7 +80,7 @@ TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is
   CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
 }
 
-TEST_CASE("A file that stays missing is lost in the end, and the words say since when") {
+TEST_CASE("A file that stays missing is finally lost, and the message contains since when") {
   Begun begun(20'000'000);
   const Away first(begun.bus.journal.file(1, "jnl")), second(begun.bus.journal.file(2, "jnl"));
   REQUIRE(begun.trace.until(EventKind::kLost));
@@ -91,7 +91,7 @@ TEST_CASE("A file that stays missing is lost in the end, and the words say since
         Lines{"1..1024", "lost 1025..3072 damaged", "3073..5000", "caught-up 5000"});
 }
 
-TEST_CASE("Nothing is waited for in a journal that was removed") {
+TEST_CASE("A removed journal is not waited for") {
   Begun begun(kNever);
   std::filesystem::remove_all(begun.bus.journal.root());
   REQUIRE(begun.trace.until(EventKind::kLost));

@@ -40,7 +40,7 @@ std::string first_words(Trace& trace) {
   return trace.text;
 }
 
-TEST_CASE("A subscriber without a place gets every record, and says that it has none") {
+TEST_CASE("A subscriber without a client slot gets every record, and reports that it has none") {
   TestBus bus;
   bus.start();
   bus.publish(5000);
@@ -57,7 +57,8 @@ TEST_CASE("A subscriber without a place gets every record, and says that it has 
   CHECK(bus.server->subscriber_count() == kPlaces);
 }
 
-TEST_CASE("What was durable when a subscriber without a place joined needs no words") {
+TEST_CASE(
+    "Records that were durable when a subscriber without a client slot joined need no message") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -68,7 +69,7 @@ TEST_CASE("What was durable when a subscriber without a place joined needs no wo
   CHECK(trace.text.empty());
 }
 
-TEST_CASE("A subscriber without a place is lapped and filled as every other one") {
+TEST_CASE("A subscriber without a client slot is lapped and filled like any other") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -83,7 +84,7 @@ TEST_CASE("A subscriber without a place is lapped and filled as every other one"
   CHECK(trace.subscriber.counters().records == 5 * TestBus::kCapacity);
 }
 
-TEST_CASE("Without a journal a subscriber without a place reads the ring") {
+TEST_CASE("Without a journal a subscriber without a client slot reads the ring") {
   TestBus bus(/*with_journal=*/false);
   bus.start();
   bus.publish(10);
@@ -95,7 +96,7 @@ TEST_CASE("Without a journal a subscriber without a place reads the ring") {
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..15"});
 }
 
-TEST_CASE("A close ends the session of a subscriber without a place") {
+TEST_CASE("A close ends the session of a subscriber without a client slot") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -112,7 +113,8 @@ TEST_CASE("A close ends the session of a subscriber without a place") {
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15", "ended 15"});
 }
 
-TEST_CASE("A silent heartbeat shows a subscriber without a place that its publisher is gone") {
+TEST_CASE(
+    "A silent heartbeat shows a subscriber without a client slot that its publisher is gone") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -140,7 +142,7 @@ TEST_CASE("A silent heartbeat shows a subscriber without a place that its publis
   CHECK(trace.text.empty());
 }
 
-TEST_CASE("A subscriber without a place gets one when there is one, and has missed nothing") {
+TEST_CASE("A subscriber without a client slot gets a free one, and has missed nothing") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -164,7 +166,7 @@ TEST_CASE("A subscriber without a place gets one when there is one, and has miss
   CHECK(trace.subscriber.counters().reattached == 0);
 }
 
-TEST_CASE("Of several sessions that are read one after the other one says that there is no place") {
+TEST_CASE("When several sessions are read in turn, the missing client slot is reported once") {
   TestBus bus;
   for (int i = 0; i < 3; ++i) {
     bus.start();
@@ -181,7 +183,7 @@ TEST_CASE("Of several sessions that are read one after the other one says that t
   REQUIRE(trace.until_record(30));
 }
 
-TEST_CASE("Where the ring is not the publisher's, one that is refused asks once a second") {
+TEST_CASE("If the ring is not the publisher's, a refused subscriber retries once a second") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -196,8 +198,7 @@ TEST_CASE("Where the ring is not the publisher's, one that is refused asks once 
   CHECK(refusals() == 1);
 }
 
-TEST_CASE(
-    "What a subscriber without a place says of a journal that has failed is what others say") {
+TEST_CASE("A subscriber without a client slot reports a failed journal like others") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -209,7 +210,7 @@ TEST_CASE(
   CHECK(trace.says("Restart the publisher"));
 }
 
-TEST_CASE("A subscriber that is dropped comes back without a place, and misses nothing") {
+TEST_CASE("A dropped subscriber returns without a client slot, and misses nothing") {
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.server.reset();
@@ -223,7 +224,7 @@ TEST_CASE("A subscriber that is dropped comes back without a place, and misses n
   CHECK(bus.server->subscriber_count() == kPlaces);
 }
 
-TEST_CASE("A wait of a subscriber without a place ends when a record comes, with no bell") {
+TEST_CASE("A wait of a subscriber without a client slot ends with a record, without a doorbell") {
   TestBus bus;
   bus.start();
   bus.publish(10);

@@ -9,7 +9,7 @@ Due event(EventKind kind, Sequence sequence) {
   return {.kind = DueKind::kEvent, .sequence = sequence, .event = kind};
 }
 
-TEST_CASE("Events leave the outbox in the order in which they were added, each with its words") {
+TEST_CASE("Events leave the outbox in the order in which they were added, each with its text") {
   Outbox outbox;
   outbox.add(event(EventKind::kSession, 1), "");
   outbox.add(event(EventKind::kReset, 2), "another history");
@@ -24,7 +24,7 @@ TEST_CASE("Events leave the outbox in the order in which they were added, each w
   CHECK(outbox.text() == "pruned");
 }
 
-TEST_CASE("An event that is put back is the first again, and has its words again") {
+TEST_CASE("An event that is put back is the first again, with its text") {
   Outbox outbox;
   outbox.add(event(EventKind::kPublisherGone, 1), "died");
   outbox.add(event(EventKind::kReset, 2), "another history");
@@ -36,7 +36,7 @@ TEST_CASE("An event that is put back is the first again, and has its words again
   CHECK(outbox.text() == "another history");
 }
 
-TEST_CASE("A beginning is seen wherever it stands in the outbox, until it is taken") {
+TEST_CASE("A beginning is found anywhere in the outbox until it is taken") {
   const auto kind =
       GENERATE(EventKind::kReset, EventKind::kSnapshotComplete, EventKind::kNoSnapshot);
   Outbox outbox;
@@ -50,7 +50,7 @@ TEST_CASE("A beginning is seen wherever it stands in the outbox, until it is tak
   CHECK_FALSE(outbox.has_beginning());
 }
 
-TEST_CASE("A state after a gap is no beginning") {
+TEST_CASE("A state after a gap is not a beginning") {
   const auto kind = GENERATE(EventKind::kSnapshotComplete, EventKind::kNoSnapshot);
   Outbox outbox;
   outbox.add(event(kind, 9), "", {5, 7, 8, GapCause::kLapped, true});
@@ -59,7 +59,7 @@ TEST_CASE("A state after a gap is no beginning") {
   CHECK(outbox.first_gap().first == 5);
 }
 
-TEST_CASE("A gap is first only while nothing stands before it") {
+TEST_CASE("A gap is first only while nothing is before it") {
   const auto kind = GENERATE(EventKind::kGap, EventKind::kLost);
   Outbox outbox;
   CHECK_FALSE(outbox.gap_is_first());

@@ -25,7 +25,7 @@ struct Watched : AttachedBus {
   std::uint64_t start_ns;
 };
 
-TEST_CASE("A publisher that is silent for so long is stale once, and again after a record") {
+TEST_CASE("A publisher that is silent too long is stale once, and again after a record") {
   Watched watched;
   CHECK_FALSE(watched.stale_at(kStaleNs - 1, 0));
   CHECK(watched.stale_at(kStaleNs, 0));
@@ -42,7 +42,7 @@ TEST_CASE("A publisher whose heartbeat stopped is lost and not stale") {
   CHECK(watched.watch.ending() == Ending::kSilent);
 }
 
-TEST_CASE("A socket is looked at again after a while, and a closed one ends the session") {
+TEST_CASE("A socket is checked again after a while, and a closed one ends the session") {
   Watched watched;
   watched.watch.look(watched.attachment, watched.start_ns);
   watched.bus.kill();
@@ -52,7 +52,7 @@ TEST_CASE("A socket is looked at again after a while, and a closed one ends the 
   CHECK(watched.watch.ending() == Ending::kHungUp);
 }
 
-TEST_CASE("A ring that says closed ends the session at once, and nothing changes that end") {
+TEST_CASE("A ring marked as closed ends the session at once, and nothing changes that end") {
   Watched watched;
   watched.watch.look(watched.attachment, watched.start_ns);
   store_ring_state(watched.bus.ring->words(), RingState::kClosed);
@@ -63,7 +63,7 @@ TEST_CASE("A ring that says closed ends the session at once, and nothing changes
   CHECK(watched.watch.ending() == Ending::kClosed);
 }
 
-TEST_CASE("What a dead publisher left has ended, and is never stale") {
+TEST_CASE("The session of a dead publisher has ended, and is never stale") {
   Watched watched;
   watched.watch.attach(false);
   CHECK(watched.watch.ending() == Ending::kRemains);

@@ -49,7 +49,7 @@ Event next_event(TestBus& bus, Subscriber& subscriber) {
   return {};
 }
 
-TEST_CASE("The first event says what records will come") {
+TEST_CASE("The first event describes the following records") {
   TestBus bus;
   bus.start();
   bus.publish(5);
@@ -66,7 +66,7 @@ TEST_CASE("The first event says what records will come") {
   CHECK(subscriber.record_bytes() == 56);
 }
 
-TEST_CASE("take gives records and nothing else, and leaves an event where it is") {
+TEST_CASE("take returns only records, and leaves an event where it is") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -92,7 +92,7 @@ TEST_CASE("take gives records and nothing else, and leaves an event where it is"
   CHECK(subscriber.lag() == 4);
 }
 
-TEST_CASE("take refuses memory of another size than a record, and loses nothing by it") {
+TEST_CASE("take refuses memory of another size than a record, without a loss") {
   TestBus bus;
   bus.start();
   bus.publish(3);
@@ -109,7 +109,7 @@ TEST_CASE("take refuses memory of another size than a record, and loses nothing 
   CHECK(last == 3);
 }
 
-TEST_CASE("read gives rows, with their first sequence and count, or one event") {
+TEST_CASE("read returns rows with their first sequence and count, or one event") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -142,7 +142,7 @@ TEST_CASE("read gives rows, with their first sequence and count, or one event") 
   CHECK(events == std::vector{EventKind::kSession, EventKind::kCaughtUp});
 }
 
-TEST_CASE("read says how large a row is where the memory holds none, and consumes nothing") {
+TEST_CASE("read returns the size of a row if the memory is smaller, and consumes nothing") {
   TestBus bus;
   bus.start();
   bus.publish(3);
@@ -164,7 +164,7 @@ TEST_CASE("read says how large a row is where the memory holds none, and consume
   CHECK(subscriber.read(rows, Deadline::now())->event->kind == EventKind::kCaughtUp);
 }
 
-TEST_CASE("After a clean close a subscriber that is told to ends, and well") {
+TEST_CASE("After a clean close a subscriber with end_at_close ends without an error") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -240,7 +240,7 @@ TEST_CASE("A call that overlaps one that waits is misuse, and disturbs nothing")
   CHECK(is_published(bus, 1, &record));
 }
 
-TEST_CASE("A deadline is no number, and one beyond the clock is never") {
+TEST_CASE("A deadline is not a number, and one beyond the clock never passes") {
   STATIC_REQUIRE_FALSE(std::is_convertible_v<std::uint64_t, Deadline>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Deadline, int>);
   CHECK(Deadline(std::chrono::hours::max()).is_never());
@@ -251,14 +251,14 @@ TEST_CASE("A deadline is no number, and one beyond the clock is never") {
   CHECK(Deadline(std::chrono::steady_clock::now()).has_passed());
 }
 
-TEST_CASE("Options that contradict each other are refused when it is opened") {
+TEST_CASE("Contradictory options are refused when it is opened") {
   CHECK(errc_of(Subscriber::open({}).status()) == Errc::kInvalidArgument);
   SubscriberOptions options{.directory = "./nowhere"};
   options.start.position = StoredPosition{};  // with a start that is not after()
   CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
 }
 
-TEST_CASE("A start takes no member that its kind does not go by, and one fold") {
+TEST_CASE("A start refuses members that its kind does not use, and takes one fold") {
   const auto refusal = [](const Start& start) {
     const absl::Status status =
         Subscriber::open({.directory = "./nowhere", .start = start}).status();

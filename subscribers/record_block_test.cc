@@ -32,7 +32,7 @@ TEST_CASE("Records are taken from a block one by one and many at once, each once
   CHECK(block.empty());
 }
 
-TEST_CASE("Records of a block are looked at in their place, and skipped") {
+TEST_CASE("Records of a block can be read in place, and skipped") {
   RecordBlock block = block_of(6);
   block.skip(2);
   CHECK(block.rest().size() == 4 * kBytes);
@@ -52,7 +52,7 @@ TEST_CASE("A block holds one record at least, however large that is") {
   CHECK(block.room().size() % record_bytes == 0);
 }
 
-TEST_CASE("A block that is given another record size holds nothing of before") {
+TEST_CASE("A block with a new record size contains no old records") {
   RecordBlock block = block_of(3);
   block.resize(2 * kBytes);
   CHECK(block.empty());

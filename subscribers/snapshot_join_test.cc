@@ -78,7 +78,7 @@ TEST_CASE("From a snapshot the state comes first, then every record after it") {
   CHECK(counters.lost == 0);
 }
 
-TEST_CASE("The entries and their places are those of the checkpoint, in the order of their keys") {
+TEST_CASE("The entries and their indexes are those of the checkpoint, in the order of their keys") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1234);
@@ -100,7 +100,7 @@ TEST_CASE("The entries and their places are those of the checkpoint, in the orde
   CHECK(state.digest() == state_of(*join.fold, join.bus, 1234).digest());
 }
 
-TEST_CASE("Where everything after the state has left the ring, the journal gives it") {
+TEST_CASE("If all records after the state have left the ring, they come from the journal") {
   Join join;
   join.publish_and_archive(20'000);
   join.checkpoint(500);
@@ -110,7 +110,7 @@ TEST_CASE("Where everything after the state has left the ring, the journal gives
         Lines{"state x 300", "snapshot-complete 500", "501..20000", "caught-up 20000"});
 }
 
-TEST_CASE("A state as of the newest record is complete at once, and nothing comes twice") {
+TEST_CASE("A state as of the newest record is complete at once, and nothing is delivered twice") {
   Join join;
   join.publish_and_archive(700);
   join.checkpoint(700);
@@ -133,7 +133,7 @@ TEST_CASE("An empty state is a state") {
   CHECK(join.trace->subscriber.state_size() == 0);
 }
 
-TEST_CASE("Without a checkpoint the join begins with the oldest record that is kept, and says so") {
+TEST_CASE("Without a checkpoint the join begins with the oldest existing record, and reports it") {
   const bool pruned = GENERATE(false, true);
   Join join;
   join.publish_and_archive(5000);
@@ -150,7 +150,7 @@ TEST_CASE("Without a checkpoint the join begins with the oldest record that is k
   CHECK(join.trace->subscriber.counters().lost == 0);
 }
 
-TEST_CASE("Whoever asked for a state is told what went missing before its first record") {
+TEST_CASE("A start from a snapshot reports the records missing before its first record") {
   Join join;
   SECTION("pruned in between") {
     join.publish_and_archive(5000);
@@ -175,7 +175,7 @@ TEST_CASE("Whoever asked for a state is told what went missing before its first 
   }
 }
 
-TEST_CASE("What is not durable is said when all is told, and each event has words of its own") {
+TEST_CASE("Records that are not durable are reported at the end, and each event has its own text") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -239,7 +239,7 @@ const Fault kFaults[] = {
      }},
 };
 
-TEST_CASE("A checkpoint that may not be used is passed over, with the reason, for an older one") {
+TEST_CASE("An unusable checkpoint is skipped with a reason, and an older one is used") {
   const Fault& fault = GENERATE(from_range(std::begin(kFaults), std::end(kFaults)));
   INFO(fault.name);
   const bool has_older = GENERATE(true, false);
@@ -259,7 +259,7 @@ TEST_CASE("A checkpoint that may not be used is passed over, with the reason, fo
 }
 
 TEST_CASE(
-    "A large state is loaded a slice at a time, and nothing is told before all of it is good") {
+    "A large state is loaded in slices, and nothing is delivered before all of it is verified") {
   const bool damaged = GENERATE(false, true);  // at its end
   Join join(kLargeEntryBytes);
   join.publish_and_archive(1500);
@@ -302,7 +302,7 @@ TEST_CASE("A descriptor for event loops stays readable while the state is loaded
   REQUIRE(join.trace->until(EventKind::kSnapshotComplete));
 }
 
-TEST_CASE("A checkpoint that is removed while it is loaded is loaded all the same") {
+TEST_CASE("A checkpoint that is removed while it is loaded is still loaded") {
   Join join(kLargeEntryBytes);
   join.publish_and_archive(1500);
   const std::string path = join.checkpoint(1200);
@@ -314,7 +314,7 @@ TEST_CASE("A checkpoint that is removed while it is loaded is loaded all the sam
         Lines{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500"});
 }
 
-TEST_CASE("A checkpoint that is removed before it is looked at has given way to a newer one") {
+TEST_CASE("If a checkpoint is removed before it is opened, a newer one is used") {
   Join join(kLargeEntryBytes);
   join.publish_and_archive(3000);
   const std::string damaged = join.checkpoint(1300);
@@ -329,7 +329,7 @@ TEST_CASE("A checkpoint that is removed before it is looked at has given way to 
         Lines{"state x 300", "snapshot-complete 2500", "2501..3000", "caught-up 3000"});
 }
 
-TEST_CASE("A directory without a newer checkpoint is not read through again and again") {
+TEST_CASE("A directory without a newer checkpoint is not read repeatedly") {
   Join join(kLargeEntryBytes);
   join.publish_and_archive(5000);
   join.checkpoint(1000);
@@ -348,7 +348,7 @@ TEST_CASE("A directory without a newer checkpoint is not read through again and 
   CHECK(join.trace->says("the records between them are pruned"));
 }
 
-TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a newer one") {
+TEST_CASE("If the journal is pruned past the checkpoint during the load, a newer one is used") {
   const bool has_newer = GENERATE(true, false);
   Join join(kLargeEntryBytes);
   join.publish_and_archive(3000);
@@ -370,7 +370,7 @@ TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a
   CHECK(join.trace->subscriber.counters().lost == 0);
 }
 
-TEST_CASE("What is pruned while the state is told is lost, in its place") {
+TEST_CASE("Records pruned while the state is delivered are reported as lost, in order") {
   Join join;
   join.publish_and_archive(3000);
   join.checkpoint(1000);
@@ -383,7 +383,7 @@ TEST_CASE("What is pruned while the state is told is lost, in its place") {
                                    "lost 1001..6144 pruned", "caught-up 3000", "6145..8000"});
 }
 
-TEST_CASE("A publisher that dies while the state is loaded or told leaves all of what it had") {
+TEST_CASE("After a publisher's death while the state is loaded or delivered, nothing is missing") {
   const bool while_loading = GENERATE(true, false);
   const bool comes_back = GENERATE(true, false);
   Join join(kLargeEntryBytes);
@@ -413,7 +413,9 @@ TEST_CASE("A publisher that dies while the state is loaded or told leaves all of
   CHECK(join.trace->lines == expected);
 }
 
-TEST_CASE("A publisher that dies at any step of the handshake leaves a state and what came after") {
+TEST_CASE(
+    "After a publisher's death at any step of the handshake, state and later records are "
+    "delivered") {
   const int steps = GENERATE(range(0, 14));
   Join join;
   join.publish_and_archive(3000);
@@ -434,7 +436,7 @@ TEST_CASE("A publisher that dies at any step of the handshake leaves a state and
   CHECK(join.trace->lines.front() == "state x 300");
 }
 
-TEST_CASE("Checkpoints that a stranger could have put there are not looked at") {
+TEST_CASE("Checkpoints that another user could have put there are not opened") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -444,7 +446,7 @@ TEST_CASE("Checkpoints that a stranger could have put there are not looked at") 
   CHECK(join.trace->says("checkpoint"));
 }
 
-TEST_CASE("A checkpoint after which the journal was pruned is no beginning") {
+TEST_CASE("A checkpoint after which the journal was pruned is not used") {
   Join join;
   join.publish_and_archive(5000);
   join.checkpoint(1500);
@@ -467,7 +469,7 @@ TEST_CASE("A checkpoint just before what was pruned loses nothing") {
         Lines{"state x 300", "snapshot-complete 2048", "2049..5000", "caught-up 5000"});
 }
 
-TEST_CASE("A checkpoint beyond its session's end is of a history that is gone") {
+TEST_CASE("A checkpoint beyond its session's end belongs to a discarded history") {
   Join join;
   join.publish_and_archive(500);
   const CheckpointIdentity beyond = identity_at(join.bus, 520);
@@ -507,7 +509,7 @@ TEST_CASE("A state that ends where a void begins is followed by the void") {
                                    absl::StrCat(first, "..", first + 4)});
 }
 
-TEST_CASE("Without a publisher the state is that of what it left") {
+TEST_CASE("Without a publisher the state is that of its last records") {
   const bool closed = GENERATE(true, false);
   Join join;
   join.publish_and_archive(2000);
@@ -529,7 +531,7 @@ TEST_CASE("Without a publisher the state is that of what it left") {
                                    absl::StrCat("ended ", last)});
 }
 
-TEST_CASE("A fold that the bus's records do not have ends the join, and says which there are") {
+TEST_CASE("A fold that the records do not have ends the join, and the error lists the valid ones") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -551,7 +553,7 @@ TEST_CASE("Without a journal there is no start from a snapshot") {
   CHECK(errc_of(trace.subscriber.status()) == Errc::kNoJournal);
 }
 
-TEST_CASE("A position that can be continued is, and no snapshot is looked at") {
+TEST_CASE("A position is continued if possible, without a snapshot") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -563,7 +565,7 @@ TEST_CASE("A position that can be continued is, and no snapshot is looked at") {
   CHECK(join.trace->lines == Lines{"101..1500", "caught-up 1500"});
 }
 
-TEST_CASE("After a restart of the publisher nothing of the state comes again") {
+TEST_CASE("After a restart of the publisher, the state is not delivered again") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -581,7 +583,7 @@ TEST_CASE("After a restart of the publisher nothing of the state comes again") {
                                    "1501..1510"});
 }
 
-TEST_CASE("A reset after the state is told as any other") {
+TEST_CASE("A reset after the state is reported like any other") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -596,7 +598,7 @@ TEST_CASE("A reset after the state is told as any other") {
                                    "caught-up 1500", "closed 1500", "reset 1", "1..10"});
 }
 
-TEST_CASE("A reset to records that the state's fold is not for ends the subscriber, and says so") {
+TEST_CASE("A reset to records without the state's fold ends the subscriber with an error") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -614,7 +616,7 @@ TEST_CASE("A reset to records that the state's fold is not for ends the subscrib
                        "others records of 56: join again"));
 }
 
-TEST_CASE("A journal that was put back to before the state is a reset, and not its next record") {
+TEST_CASE("A journal restored to before the state is a reset, not the next record") {
   const bool lists_session = GENERATE(true, false);
   Join join;
   join.publish_and_archive(1500);
@@ -634,7 +636,7 @@ TEST_CASE("A journal that was put back to before the state is a reset, and not i
                                        : "does not list session"));
 }
 
-TEST_CASE("A batch never contains what is no record, and stops before it") {
+TEST_CASE("A batch contains only records, and stops before anything else") {
   Join join;
   join.publish_and_archive(1500);
   join.checkpoint(1200);
@@ -670,7 +672,7 @@ TEST_CASE("A batch never contains what is no record, and stops before it") {
   CHECK(subscriber.counters().last == 1500);
 }
 
-TEST_CASE("Until the state is complete and told, there is no position that could be continued") {
+TEST_CASE("Until the state is delivered completely, there is no position to continue from") {
   Join join;
   join.publish_and_archive(1500);
   const bool has_checkpoint = GENERATE(true, false);

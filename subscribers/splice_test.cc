@@ -405,8 +405,7 @@ class History {
   Sequence fill_through_ = 0;
 };
 
-TEST_CASE(
-    "Whatever happens in whatever order, each sequence is delivered or lost, once, in order") {
+TEST_CASE("In any order of operations, each sequence is delivered or lost once, in order") {
   const std::uint64_t first_seed = test_seed();
   Events events;
   for (std::uint64_t i = 0; i < kHistoriesMin || !events.all_came(); ++i) {

@@ -44,7 +44,7 @@ TEST_CASE("No record is read while an event is due, and afterwards up to the end
   CHECK(cursor.attention == 11);
 }
 
-TEST_CASE("The upkeep is due within a long backlog, and never in a phase that reads nothing") {
+TEST_CASE("The upkeep is due within a long backlog, but never in a phase that reads nothing") {
   Streamed streamed(0);
   streamed.stream->backlog.put_off();
   streamed.stream->renew_due();
@@ -54,7 +54,7 @@ TEST_CASE("The upkeep is due within a long backlog, and never in a phase that re
   CHECK(streamed.cursor.attention == 0);
 }
 
-TEST_CASE("A filter leaves no record to the read path, and the path is open all the same") {
+TEST_CASE("With a filter, the read path gets no record, but stays open") {
   Streamed streamed(10, {"id:1"});
   CHECK_FALSE(streamed.begun.ok());  // bytes have no instrument
   CHECK(streamed.cursor.due == 11);
@@ -73,7 +73,7 @@ TEST_CASE("The position stays before a gap until its event is taken") {
   CHECK(streamed.stream->position().sequence == 7);
 }
 
-TEST_CASE("The position is that of before until a reset is taken") {
+TEST_CASE("The position is the previous one until a reset is taken") {
   Streamed streamed(10);
   const StoredPosition before{fixture_id(1), fixture_id(2), 77};
   streamed.stream->before_beginning = before;
@@ -115,7 +115,7 @@ TEST_CASE("A range may be filled from the journal, or from what the archiver wil
   CHECK_FALSE(stream.may_be_filled(1, archived, GapCause::kLapped));
 }
 
-TEST_CASE("Missing records are no loss for a start at the oldest, until the first record") {
+TEST_CASE("Missing records are not a loss for an oldest start until the first record") {
   Streamed streamed(10);
   CHECK(streamed.stream->begins_with_oldest());
   streamed.cursor.count(1);

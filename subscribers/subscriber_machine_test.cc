@@ -53,7 +53,7 @@ TEST_CASE("A search ends when `reattach` has passed, by the time that the caller
   CHECK(stepped.stream.take_event().kind == DueKind::kEnd);
 }
 
-TEST_CASE("A lap after the join leads to the phase that the policy asks for") {
+TEST_CASE("A lap after the join leads to the phase that the policy requires") {
   const auto [policy, phase] = GENERATE(table<OnGap, Phase>({{OnGap::kFill, Phase::kCatchUp},
                                                              {OnGap::kSkip, Phase::kLive},
                                                              {OnGap::kStop, Phase::kEnded}}));

@@ -18,7 +18,7 @@ SubscriberOptions impatient(const TestBus& bus, Start start = Start::oldest()) {
   return options;
 }
 
-TEST_CASE("A bus that never comes ends the wait for it, and says where it was looked for") {
+TEST_CASE("A wait for a bus that never appears ends with the searched directory") {
   TestBus bus;
   Trace trace(bus, impatient(bus));
   CHECK_FALSE(trace.until(ItemKind::kRecord));
@@ -41,7 +41,7 @@ TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waitin
   CHECK(trace.says(bus.ring->path()));
 }
 
-TEST_CASE("A bus that comes later is joined") {
+TEST_CASE("A bus that appears later is joined") {
   TestBus bus;
   Trace trace(bus, bus.options());
   trace.until_quiet();
@@ -51,7 +51,7 @@ TEST_CASE("A bus that comes later is joined") {
   CHECK(trace.lines == Lines{"1..3", "caught-up 3"});
 }
 
-TEST_CASE("After a kill the ring is read to its last whole record, and the next session goes on") {
+TEST_CASE("After a kill, the ring is read to its last complete record, then the next session") {
   CaughtUp joined(3000);
   auto& [bus, trace] = joined;
   bus.publish(20);
@@ -74,8 +74,7 @@ TEST_CASE("After a kill the ring is read to its last whole record, and the next 
   CHECK(trace.subscriber.position().session_id == fixture_id(2));
 }
 
-TEST_CASE(
-    "A subscriber that lags when the publisher dies goes on where it was, in the next session") {
+TEST_CASE("A subscriber that lags when the publisher dies continues into the next session") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -91,7 +90,7 @@ TEST_CASE(
         Lines{"1..3000", "caught-up 3000", "publisher-gone 3000", "session 3001", "3001..5000"});
 }
 
-TEST_CASE("Sessions that came and went while a subscriber was looking are told in their places") {
+TEST_CASE("Sessions that came and went during a search are reported in order") {
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.kill();
@@ -110,7 +109,7 @@ TEST_CASE("Sessions that came and went while a subscriber was looking are told i
   CHECK(trace.subscriber.counters().sessions == 4);
 }
 
-TEST_CASE("A history of several sessions is told session by session") {
+TEST_CASE("A history of several sessions is reported session by session") {
   TestBus bus;
   for (int session = 0; session < 3; ++session) {
     bus.start();
@@ -131,7 +130,7 @@ TEST_CASE("A history of several sessions is told session by session") {
   CHECK(middle.subscriber.counters().sessions == 3);
 }
 
-TEST_CASE("A clean close is told after everything was delivered, and the next session goes on") {
+TEST_CASE("A clean close is reported after all records, then the next session continues") {
   CaughtUp joined(0);
   auto& [bus, trace] = joined;
   bus.publish(900);
@@ -166,7 +165,7 @@ TEST_CASE("A record that is published in the moment of the close is delivered be
   }
 }
 
-TEST_CASE("A session that came and went unseen is read from what it left") {
+TEST_CASE("A session that came and went unseen is read from its files") {
   CaughtUp joined(0);
   auto& [bus, trace] = joined;
   for (int session = 0; session < 3; ++session) {
@@ -179,7 +178,7 @@ TEST_CASE("A session that came and went unseen is read from what it left") {
                              "closed 200", "session 201", "201..300", "closed 300"});
 }
 
-TEST_CASE("A publisher that does not come back ends the subscriber, and nothing stays open") {
+TEST_CASE("If the publisher does not return, the subscriber ends, and nothing stays open") {
   const std::size_t before = open_descriptors();
   TestBus bus;
   bus.start();
@@ -200,7 +199,7 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
   CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("A client that was dropped while its publisher lives joins again without a word") {
+TEST_CASE("A client that was dropped while its publisher lives joins again without an event") {
   CaughtUp joined(5);
   auto& [bus, trace] = joined;
   bus.kill();
@@ -216,8 +215,7 @@ TEST_CASE("A client that was dropped while its publisher lives joins again witho
     CHECK(line.find("publisher-gone") == std::string::npos);
 }
 
-TEST_CASE(
-    "A publisher whose heartbeat stops is gone, and goes on where it was if it comes to life") {
+TEST_CASE("A publisher whose heartbeat stops is gone, and is continued if the heartbeat returns") {
   CaughtUp joined(5);
   auto& [bus, trace] = joined;
   bus.beating = false;
@@ -232,7 +230,7 @@ TEST_CASE(
   CHECK(trace.subscriber.counters().reattached == 1);
 }
 
-TEST_CASE("A power cut's void is lost to who had not come so far, with its exact rest") {
+TEST_CASE("A power cut's void is lost to subscribers before it, with the exact rest") {
   CaughtUp joined(100);
   auto& [bus, trace] = joined;
   bus.kill();
@@ -258,7 +256,7 @@ TEST_CASE("A power cut's void is lost to who had not come so far, with its exact
   CHECK_FALSE(late.says("this subscriber holds"));
 }
 
-TEST_CASE("An oldest start passes over a void that nothing stands before") {
+TEST_CASE("An oldest start skips a void that has no records before it") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -276,7 +274,7 @@ TEST_CASE("An oldest start passes over a void that nothing stands before") {
   CHECK(asked.lines.front() == absl::StrCat("lost 1..", first - 1, " void"));
 }
 
-TEST_CASE("A void that took exactly what a subscriber has is told as a loss of nothing") {
+TEST_CASE("A void of exactly the records that a subscriber has is reported as an empty loss") {
   TestBus bus(true, 64);  // the reservation
   bus.start();
   bus.publish(64);
@@ -295,7 +293,7 @@ TEST_CASE("A void that took exactly what a subscriber has is told as a loss of n
   CHECK(trace.subscriber.counters().lost == 0);
 }
 
-TEST_CASE("What a dead publisher left is read without one") {
+TEST_CASE("The records of a dead publisher are read without a publisher") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -360,7 +358,7 @@ TEST_CASE("A publisher that is killed once its journal was closed has closed its
   CHECK(late.lines == Lines{"1..15", "caught-up 15", "closed 15"});
 }
 
-TEST_CASE("What a start has cut is not read from a ring that it left standing") {
+TEST_CASE("Records that a start has cut are not read from a remaining ring") {
   TestBus bus;
   bus.start();
   bus.publish(100);
@@ -389,7 +387,7 @@ TEST_CASE("A live start on a bus without a publisher begins with the next sessio
   CHECK(trace.subscriber.counters().lost == 0);
 }
 
-TEST_CASE("A live start that came before its publisher's socket is told what a crash then takes") {
+TEST_CASE("A live start before its publisher's socket reports what a crash then loses") {
   TestBus bus;
   bus.begin_session();
   Trace trace(bus, bus.options(Start::live()));
@@ -425,7 +423,7 @@ TEST_CASE("A batch that reads a session to its end does not look for the next on
   CHECK(open_descriptors() == before);  // it has left, and does not search yet
 }
 
-TEST_CASE("A publisher that dies during the flush leaves everything up to the join") {
+TEST_CASE("After a publisher's death during the flush, all records up to the join are delivered") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -470,7 +468,7 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("Durable follows the bus, also while records beyond it are delivered") {
+TEST_CASE("Durable follows the bus, even while records beyond it are delivered") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -489,7 +487,7 @@ TEST_CASE("Durable follows the bus, also while records beyond it are delivered")
   CHECK(trace.subscriber.durable() == 400);
 }
 
-TEST_CASE("What a cut took is not durable, whatever the next session makes durable") {
+TEST_CASE("Records that a cut removed are not durable, whatever the next session makes durable") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -510,7 +508,7 @@ TEST_CASE("What a cut took is not durable, whatever the next session makes durab
   CHECK(trace.subscriber.durable() == bus.head());
 }
 
-TEST_CASE("Until a reset is told, durable is of the history before it") {
+TEST_CASE("Until a reset is reported, durable belongs to the previous history") {
   TestBus bus;
   bus.start();
   bus.publish(300);

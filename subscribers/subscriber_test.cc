@@ -39,7 +39,7 @@ struct Lapped {
 constexpr Sequence kPublished = 1546;
 constexpr Sequence kResume = kPublished - 1024 + 128;
 
-TEST_CASE("Options are named as far as they are meant, without a compiler's warning") {
+TEST_CASE("Options can be named selectively without a compiler warning") {
   TestBus bus;
   bus.start();
   bus.publish(3);
@@ -63,7 +63,8 @@ TEST_CASE("A live start delivers the next record and nothing before it") {
   CHECK(trace.lines == Lines{"caught-up 10", "11..15"});
 }
 
-TEST_CASE("An oldest start delivers what has left the ring, and tells when it has caught up") {
+TEST_CASE(
+    "An oldest start delivers records that have left the ring, and reports when it has caught up") {
   CaughtUp joined(5000);
   auto& [bus, trace] = joined;
   bus.publish(5);
@@ -155,7 +156,7 @@ TEST_CASE("With fill a lap is one gap with exact bounds, then the records come f
   CHECK(counters.lost == 0);
 }
 
-TEST_CASE("A lap before the first record of a bus that was empty is a gap like any other") {
+TEST_CASE("A lap before the first record of an empty bus is a gap like any other") {
   const bool with_journal = GENERATE(true, false);
   TestBus bus(with_journal);
   bus.start();
@@ -182,7 +183,7 @@ TEST_CASE("With skip the gap and the records are together exactly what was publi
   CHECK(counters.records + counters.lost == kPublished);
 }
 
-TEST_CASE("With stop the subscriber ends before the gap, and a stored position goes on there") {
+TEST_CASE("With stop the subscriber ends before the gap, and a stored position continues there") {
   Lapped lapped(OnGap::kStop);
   CHECK(lapped.trace->until(EventKind::kGap));
   CHECK(came(lapped.trace->step()) == Came::kEnd);
@@ -196,7 +197,7 @@ TEST_CASE("With stop the subscriber ends before the gap, and a stored position g
         Lines{absl::StrCat("11..", kPublished), absl::StrCat("caught-up ", kPublished)});
 }
 
-TEST_CASE("A gap that is longer than what the failed journal holds is filled as far as it goes") {
+TEST_CASE("A gap that is longer than the failed journal is filled as far as possible") {
   TestBus bus;
   bus.start();
   Trace trace(bus, bus.options());
@@ -245,7 +246,8 @@ TEST_CASE("A bus without a journal refuses a sequence, a time, a stored position
   }
 }
 
-TEST_CASE("What retention took is lost to an explicit start, and no loss to an oldest start") {
+TEST_CASE(
+    "Records removed by retention are lost to an explicit start, but not to an oldest start") {
   TestBus bus;
   bus.start();
   bus.publish(5000);
@@ -260,7 +262,7 @@ TEST_CASE("What retention took is lost to an explicit start, and no loss to an o
   CHECK(oldest.lines == Lines{"2049..5000", "caught-up 5000"});
 }
 
-TEST_CASE("A loss that a batch has met is not passed before it is told") {
+TEST_CASE("A loss that a batch has met is reported before later records") {
   TestBus bus;
   bus.start();
   bus.publish(5000);
@@ -279,7 +281,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
   CHECK(trace.subscriber.position().sequence == 2048);
 }
 
-TEST_CASE("What was pruned since the ring last said so is lost under the right name") {
+TEST_CASE("Records pruned since the ring's last update are lost with the right cause") {
   TestBus bus;
   bus.start();
   bus.publish(5000);
@@ -307,7 +309,7 @@ TEST_CASE("A damaged block of the journal is lost, named by file and offset, and
   CHECK(trace.lines == Lines{"1..1216", "lost 1217..1280 damaged", "1281..5000", "caught-up 5000"});
 }
 
-TEST_CASE("What the journal has damaged but the ring still holds comes from the ring") {
+TEST_CASE("Records damaged in the journal but still in the ring come from the ring") {
   TestBus bus;
   bus.start();
   bus.publish(1000);
@@ -324,7 +326,7 @@ void corrupt_slot(TestBus& bus, Sequence n) {
   std::memcpy(bus.ring->slot(n), &stamp, sizeof stamp);
 }
 
-TEST_CASE("A corrupt slot of the ring is a gap of one record, filled where the journal has it") {
+TEST_CASE("A corrupt slot of the ring is a gap of one record, filled from the journal") {
   CaughtUp joined(0);
   auto& [bus, trace] = joined;
   bus.publish(30);
@@ -336,7 +338,7 @@ TEST_CASE("A corrupt slot of the ring is a gap of one record, filled where the j
   CHECK(trace.says("stamp 22"));
 }
 
-TEST_CASE("A record that is damaged in ring and journal is lost alone") {
+TEST_CASE("A record that is damaged in ring and journal is the only loss") {
   TestBus bus;
   bus.start();
   bus.publish(1000);
@@ -348,7 +350,7 @@ TEST_CASE("A record that is damaged in ring and journal is lost alone") {
   CHECK(trace.lines == Lines{"1..199", "lost 200..200 damaged", "201..1000", "caught-up 1000"});
 }
 
-TEST_CASE("A corrupt slot that is nowhere else is lost once the journal cannot get it any more") {
+TEST_CASE("A record only in a corrupt slot is lost once the journal can no longer get it") {
   CaughtUp joined(0);
   auto& [bus, trace] = joined;
   bus.publish(30);
@@ -361,7 +363,7 @@ TEST_CASE("A corrupt slot that is nowhere else is lost once the journal cannot g
         Lines{"caught-up 0", "1..9", "gap 10..10 damaged", "lost 10..10 damaged", "11..30"});
 }
 
-TEST_CASE("A batch copies what is there, and stops before an event that poll then returns") {
+TEST_CASE("A batch copies available records, and stops before an event that poll then returns") {
   TestBus bus;
   bus.start();
   bus.publish(3000);
@@ -420,7 +422,7 @@ TEST_CASE("A subscriber goes from batches to single records and back without a h
   CHECK(subscriber.counters().gaps == 0);
 }
 
-TEST_CASE("A silent feed is stale once for each silence") {
+TEST_CASE("A silent feed is stale once per silence") {
   TestBus bus;
   bus.start();
   SubscriberOptions options = bus.options();
@@ -436,7 +438,7 @@ TEST_CASE("A silent feed is stale once for each silence") {
   CHECK(trace.lines == Lines{"caught-up 0", "stale 0", "1..1", "stale 1", "2..2"});
 }
 
-TEST_CASE("The publisher learns where a subscriber is") {
+TEST_CASE("The publisher learns a subscriber's position") {
   TestBus bus;
   bus.start();
   bus.publish(2000);
@@ -521,7 +523,7 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   }
 }
 
-TEST_CASE("The thread behind the descriptor is placed, and what cannot be is refused at the open") {
+TEST_CASE("The thread behind the descriptor is placed, and an impossible placement is refused") {
   TestBus bus;
   bus.start();
   SubscriberOptions options = bus.options();
@@ -538,7 +540,8 @@ TEST_CASE("The thread behind the descriptor is placed, and what cannot be is ref
   CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
 }
 
-TEST_CASE("An event loop that polls only when it is told to follows a bus all its life") {
+TEST_CASE(
+    "An event loop that polls only when the descriptor is readable follows a bus completely") {
   TestBus bus;
   Trace trace(bus, bus.options());
   const auto descriptor = trace.subscriber.fd();
@@ -575,7 +578,7 @@ TEST_CASE("An event loop that polls only when it is told to follows a bus all it
                              "closed 4005", "session 4006", "4006..4010"});
 }
 
-TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
+TEST_CASE("A wait with a descriptor also backs off until it sleeps") {
   TestBus bus;
   bus.start();
   SubscriberOptions options = bus.options();
@@ -596,7 +599,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
   CHECK(after.ru_nvcsw > before.ru_nvcsw);  // it gave up the core voluntarily
 }
 
-TEST_CASE("A subscriber that spins has no descriptor, since nobody rings for it") {
+TEST_CASE("A subscriber that spins has no descriptor, because it gets no doorbell") {
   TestBus bus;
   SubscriberOptions options = bus.options();
   options.wait = WaitStrategy::kBusy;
@@ -636,7 +639,7 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   CHECK(came(subscriber.next(Deadline::now())) == ItemKind::kRecord);
 }
 
-TEST_CASE("A schema that its records have not the size of is not believed") {
+TEST_CASE("A schema whose size differs from its records is not trusted") {
   TestBus bus;
   bus.schema = "dbn.mbp-1";  // its records have 80 bytes; these have 56
   bus.start();
@@ -652,7 +655,7 @@ TEST_CASE("A schema that its records have not the size of is not believed") {
   CHECK_FALSE(remains.schema_note.empty());
 }
 
-TEST_CASE("A schema that its records have the size of, or that does not ship, stands as it is") {
+TEST_CASE("A schema whose size matches its records, or that does not ship, is accepted") {
   TestBus bus;
   bus.schema = GENERATE("dbn.mbo", "my.own");
   bus.start();

@@ -52,7 +52,7 @@ TEST_CASE("While one call rests, the attention is 0 and no other call rests") {
   CHECK(waiting.stepped.cursor.attention == attention);
 }
 
-TEST_CASE("A call that overlaps a resting one is refused, and leaves it alone") {
+TEST_CASE("A call that overlaps a resting one is refused, without disturbing it") {
   Waiting waiting;
   REQUIRE(waiting.wait.prepare());
   waiting.wait.begin();
@@ -70,7 +70,7 @@ TEST_CASE("The misuse of a call that overlapped is not that of the resting one")
   CHECK(waiting.wait.why_nothing(kPastNs) == Errc::kTimedOut);
 }
 
-TEST_CASE("A call gives each reason once, and none of the call before") {
+TEST_CASE("A call returns each reason once, and none of the previous call") {
   Waiting waiting;
   SubscriberWait& wait = waiting.wait;
   wait.begin();
@@ -90,7 +90,7 @@ TEST_CASE("A call gives each reason once, and none of the call before") {
   CHECK(wait.why_nothing(kPastNs) == Errc::kTimedOut);
 }
 
-TEST_CASE("An interrupt that is shared ends a call in the place of its own") {
+TEST_CASE("A shared interrupt ends a call in place of its own") {
   Interrupt shared;
   Waiting waiting(WaitStrategy::kPark, &shared);
   waiting.wait.begin();
@@ -101,7 +101,7 @@ TEST_CASE("An interrupt that is shared ends a call in the place of its own") {
   CHECK(shared.take());
 }
 
-TEST_CASE("A call that has passed over records does not wait, but ends in time") {
+TEST_CASE("A call that has skipped records does not wait, but ends in time") {
   Waiting waiting;
   CHECK(waiting.wait.keep_waiting(kNeverNs, true));
   CHECK_FALSE(waiting.wait.keep_waiting(kPastNs, true));
@@ -109,7 +109,7 @@ TEST_CASE("A call that has passed over records does not wait, but ends in time")
   CHECK_FALSE(waiting.wait.keep_waiting(kNeverNs, true));
 }
 
-TEST_CASE("So many empty polls skip the upkeep, and none after a rest") {
+TEST_CASE("A limited number of empty polls skip the upkeep, and none after a rest") {
   Waiting waiting;
   waiting.wait.skip_upkeep(2);
   CHECK(waiting.wait.skips_upkeep());
@@ -129,7 +129,8 @@ TEST_CASE("A record ends a spin that would skip more polls") {
   CHECK(waiting.wait.skips_upkeep());
 }
 
-TEST_CASE("Only a waiter that may park has a descriptor, and it is armed while nothing is there") {
+TEST_CASE(
+    "Only a waiter that may park has a descriptor, which is armed while there is nothing to read") {
   Waiting busy(WaitStrategy::kBusy);
   CHECK(errc_of(busy.wait.descriptor().status()) == Errc::kInvalidArgument);
   CHECK_FALSE(busy.wait.arm());

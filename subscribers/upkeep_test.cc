@@ -52,7 +52,8 @@ struct Kept : AttachedBus {
   std::uint64_t start_ns = 0;
 };
 
-TEST_CASE("A change is reported at most every kReportNsMin, and no change every kReportNsMax") {
+TEST_CASE(
+    "Changes are reported at most every kReportNsMin, and unchanged values every kReportNsMax") {
   Kept kept;
   kept.upkeep->report(kept.start_ns);
   CHECK(kept.heard().position == kUpkeepPublished);
@@ -71,7 +72,7 @@ TEST_CASE("A stop is reported at once") {
   CHECK(kept.heard().state == ClientState::kStopped);
 }
 
-TEST_CASE("A subscriber that has taken everything is posted as live, and a gap ends that") {
+TEST_CASE("A subscriber that has taken everything is reported as live, until a gap") {
   Kept kept;
   CHECK(kept.upkeep->awaits_live());
   CHECK(kept.upkeep->run(kept.start_ns));
@@ -88,7 +89,7 @@ TEST_CASE("A subscriber that has taken everything is posted as live, and a gap e
   CHECK(kept.upkeep->awaits_live());
 }
 
-TEST_CASE("Only an idle subscriber finds its publisher silent, or gone") {
+TEST_CASE("Only an idle subscriber detects that its publisher is silent or gone") {
   Kept kept;
   REQUIRE(kept.upkeep->run(kept.start_ns));
   REQUIRE(kept.posted() == EventKind::kLive);

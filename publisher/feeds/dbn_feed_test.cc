@@ -117,7 +117,7 @@ TEST_CASE("A schema that this release does not know is refused") {
   CHECK(std::string(feed.status().message()).find("schema unknown (20)") != std::string::npos);
 }
 
-TEST_CASE("Of a mixed stream the schema that is asked for is taken") {
+TEST_CASE("The requested schema of a mixed stream is taken") {
   const TemporaryDirectory directory;
   const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
   write_file(directory.file("f"),
@@ -128,7 +128,7 @@ TEST_CASE("Of a mixed stream the schema that is asked for is taken") {
   CHECK(feed->skipped() == 2);
 }
 
-TEST_CASE("A schema is asked for in vain of a file that holds another, or where there is none") {
+TEST_CASE("A requested schema that the file does not contain is refused") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 1));
   CHECK(open_feed("dbn:" + directory.file("f"), {.schema = "mbo"}).ok());
@@ -175,7 +175,7 @@ TEST_CASE("A mixed stream gives the bus the schema of its first record that fits
   CHECK(errc_of(none.status()) == Errc::kRecordSize);
 }
 
-TEST_CASE("What a schema was chosen behind is counted once in each pass") {
+TEST_CASE("Records before the first of the chosen schema are counted once in each pass") {
   const TemporaryDirectory directory;
   const std::string system_message = other_record<dbn::Mbp1Msg>(dbn::RType{0x17});
   const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
@@ -193,7 +193,7 @@ TEST_CASE("What a schema was chosen behind is counted once in each pass") {
   CHECK(looped->skipped() == 3 * 4);
 }
 
-TEST_CASE("What passed by before a rewind, without a record since, stays counted") {
+TEST_CASE("Records skipped before a rewind, with no delivered record since, stay counted") {
   const TemporaryDirectory directory;
   const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
   std::string later = mbo_records(2, 1);  // later than a burst
@@ -209,7 +209,7 @@ TEST_CASE("What passed by before a rewind, without a record since, stays counted
   CHECK(feed->skipped() == 1 + 3);
 }
 
-TEST_CASE("A mixed stream says which schemas it cannot tell apart") {
+TEST_CASE("A mixed stream names the schemas that it cannot distinguish") {
   const TemporaryDirectory directory;
   const std::string quote = other_record<dbn::Mbp1Msg>(dbn::RType::kMbp1);
   write_file(directory.file("mixed"),
@@ -280,7 +280,7 @@ TEST_CASE("Metadata stay as they are if they have mappings, or no mapping record
   CHECK(feed->description().metadata == metadata);
 }
 
-TEST_CASE("A file of one schema may have mapping records, too") {
+TEST_CASE("A file of one schema may contain mapping records") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), metadata_of(dbn::SchemaId::kMbo) +
                                       mapping_record({"", "ESH4", 7, 5}) + mbo_records(1, 2));
@@ -290,7 +290,7 @@ TEST_CASE("A file of one schema may have mapping records, too") {
   CHECK(feed->skipped() == 1);
 }
 
-TEST_CASE("Damage behind mapping records is reported where the records end") {
+TEST_CASE("Damage after mapping records is reported at the end of the records") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), live_metadata() + mapping_record({"", "ESH4", 7, 5}) +
                                       mbo_records(1, 2) + mbo_records(3, 1).substr(0, 20));
@@ -309,7 +309,7 @@ TEST_CASE("Reading the symbols of a long file can be stopped") {
   CHECK(errc_of(stopped.status()) == Errc::kClosed);
 }
 
-TEST_CASE("Batches end with their burst, or are as large as can be") {
+TEST_CASE("Batches end with their burst or have the maximum size") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 5'000));  // a microsecond apart
   const auto paced = open_dbn(directory.file("f"), {.batch_by_burst = true});
@@ -323,7 +323,7 @@ TEST_CASE("Batches end with their burst, or are as large as can be") {
   CHECK(full->next()->records.size() == kFeedBatchMax * sizeof(dbn::MboMsg));
 }
 
-TEST_CASE("What comes before an error is delivered, then the error") {
+TEST_CASE("Records before an error are delivered, then the error") {
   const TemporaryDirectory directory;
   std::string records = mbo_records(1, 3'000);
   SECTION("the last record is cut off") {
@@ -343,7 +343,7 @@ TEST_CASE("What comes before an error is delivered, then the error") {
   CHECK((play(*feed) == mbo_records(1, 2'999)));
 }
 
-TEST_CASE("A file is one source whatever path leads to it") {
+TEST_CASE("A file is the same source under any path") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), mbo_metadata());
   write_file(directory.file("g"), mbo_metadata());
@@ -383,7 +383,7 @@ bool readable(int fd) {
   return ::poll(&entry, 1, 0) > 0;
 }
 
-TEST_CASE("A feed of a pipe says that there is nothing yet, and what to wait for") {
+TEST_CASE("A feed of a pipe without data returns the descriptor to wait for") {
   FeedPipe pipe;
   const auto feed = open_dbn(pipe.path(), {.batch_by_burst = false});
   pipe.send(mbo_records(1, 2) + mbo_records(3, 1).substr(0, 20));
@@ -426,7 +426,7 @@ TEST_CASE("A live stream has the symbols that are mapped before its first record
   }
 }
 
-TEST_CASE("A stream of one schema is open before its first record is there") {
+TEST_CASE("A stream of one schema is open before its first record arrives") {
   FeedPipe pipe(metadata_of(dbn::SchemaId::kMbo));
   const auto feed = open_dbn(pipe.path());
   CHECK(feed->next()->nothing_yet);
@@ -511,7 +511,7 @@ TEST_CASE("A record's pacing time is ts_recv, else ts_event, else none") {
   CHECK(time() == kTimeMax - 1);
 }
 
-TEST_CASE("What is no source is refused with the forms there are") {
+TEST_CASE("An invalid source is refused with the valid forms") {
   const auto specification =
       GENERATE("", "es.dbn", "dbn", "dbn:", "journal", "journal:", "DBN:x", "syntheticx");
   const auto feed = open_feed(specification, {});

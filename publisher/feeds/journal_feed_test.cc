@@ -53,7 +53,7 @@ void write_two_sessions(JournalFixture& journal) {
 
 }  // namespace
 
-TEST_CASE("A journal is replayed from its first record to its last, as often as one likes") {
+TEST_CASE("A journal is replayed from its first record to its last, any number of times") {
   JournalFixture journal;
   journal.begin(11, 1);
   journal.reserve(11, 4'096);
@@ -69,7 +69,7 @@ TEST_CASE("A journal is replayed from its first record to its last, as often as 
   CHECK((play_journal(*feed) == records(journal, 1, 2'500)));
 }
 
-TEST_CASE("A void is passed over and a pruned beginning left out") {
+TEST_CASE("A void and a pruned beginning are skipped") {
   JournalFixture journal;
   write_two_sessions(journal);
   const auto whole = open_journal(journal.root());
@@ -215,7 +215,7 @@ TEST_CASE("A bus directory leads to its journal, whose newest session gives the 
   CHECK(errc_of(open_feed("journal:" + bus.path(), {}).status()) == Errc::kNoJournal);
 }
 
-TEST_CASE("A journal of feeds with different metadata has those of the newest, and says so") {
+TEST_CASE("A journal of feeds with different metadata uses the newest, and reports it") {
   JournalFixture journal;
   for (const std::uint8_t session : std::vector<std::uint8_t>{11, 12}) {
     journal.metadata = session == 11 ? "of the first feed" : mbo_metadata();
@@ -230,7 +230,7 @@ TEST_CASE("A journal of feeds with different metadata has those of the newest, a
   CHECK(feed->description().remark.find("feeds with different metadata") != std::string::npos);
 }
 
-TEST_CASE("What is no journal is refused with what to give") {
+TEST_CASE("A path that is not a journal is refused with the valid forms") {
   const TemporaryDirectory empty;
   const auto none = open_feed("journal:" + empty.path(), {});
   CHECK(errc_of(none.status()) == Errc::kNotFound);

@@ -51,7 +51,7 @@ TEST_CASE("Without a number of keys each record has its own, another seed gives 
   CHECK((*one)->description().source_id != (*other)->description().source_id);
 }
 
-TEST_CASE("An option that the kv16 feed does not have is named, with those that it has") {
+TEST_CASE("An unknown option of the kv16 feed is named, with the valid ones") {
   for (const char* text : {"kv16:rows=1", "kv16:keys=0", "kv16:records=x"}) {
     const auto feed = open_feed(text, {});
     CHECK(errc_of(feed.status()) == Errc::kInvalidArgument);

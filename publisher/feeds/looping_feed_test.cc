@@ -103,11 +103,11 @@ TEST_CASE("Each pass but the first begins with one clear for each instrument see
   }
 }
 
-TEST_CASE("One pass is the feed alone") {
+TEST_CASE("One pass is only the feed") {
   CHECK(play_loop(*loop({add(1, 1), add(1, 2)}, 1)).size() == 2);
 }
 
-TEST_CASE("Zero passes are without end") {
+TEST_CASE("Zero passes never end") {
   CHECK(play_loop(*loop({add(1, 1), add(1, 2)}, 0), 5'000).size() >= 5'000);
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("Skipping counts the clears between the passes too") {
   }
 }
 
-TEST_CASE("A source that has nothing yet has not ended its pass") {
+TEST_CASE("A source without data so far has not ended its pass") {
   auto source = std::make_unique<ListFeed>(std::vector{add(7, 1), add(7, 2), add(7, 3), add(7, 4)},
                                            dbn::kSchemaMbo);
   source->pauses_at = GENERATE(0U, 3U);

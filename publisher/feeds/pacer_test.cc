@@ -110,7 +110,7 @@ TEST_CASE("After a stall the schedule is caught up without waiting") {
   CHECK(clock.sleeps == 0);
 }
 
-TEST_CASE("The greatest pace never looks at the clock") {
+TEST_CASE("The maximum pace never reads the clock") {
   FakeClock clock;
   Pacer pacer(pace_of("max"), clock, [] { return false; });
   for (int i = 0; i < 10; ++i) REQUIRE(pacer.wait(kSecond * 100, 1'200));
@@ -130,7 +130,7 @@ TEST_CASE("A stop ends the waiting within a sleep") {
   CHECK_FALSE(Pacer(pace_of("max"), clock, [&] { return stop; }).wait(0, 1));
 }
 
-TEST_CASE("The system's clock sleeps until the time it is told and no shorter") {
+TEST_CASE("The system clock sleeps at least until the given time") {
   SystemPaceClock clock;
   const std::uint64_t until = clock.now_ns() + 2'000'000;
   while (clock.now_ns() < until) clock.sleep_until_ns(until);
@@ -138,7 +138,7 @@ TEST_CASE("The system's clock sleeps until the time it is told and no shorter") 
   clock.sleep_until_ns(1);  // long past: returns at once
 }
 
-TEST_CASE("A pace that is none is refused with the forms there are") {
+TEST_CASE("An invalid pace is refused with the valid forms") {
   const auto text = GENERATE("", "fast", "0", "-5", "recorded*", "recorded*0", "recorded*-1", "inf",
                              "nan", "recordedx2");
   const auto pace = parse_pace(text);
@@ -147,7 +147,7 @@ TEST_CASE("A pace that is none is refused with the forms there are") {
   CHECK(std::string(pace.status().message()).find("recorded*N") != std::string::npos);
 }
 
-TEST_CASE("All but the greatest pace wants batches by burst") {
+TEST_CASE("All paces except the maximum need batches by burst") {
   CHECK_FALSE(pace_of("max").by_burst());
   CHECK(pace_of("recorded").by_burst());
   CHECK(pace_of("recorded*4").by_burst());

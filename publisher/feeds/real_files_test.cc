@@ -31,7 +31,7 @@ constexpr RealFile kRealFiles[] = {
 
 }  // namespace
 
-TEST_CASE("Each real file decodes to the number of records it is said to hold") {
+TEST_CASE("Each real file decodes to its documented number of records") {
   const std::string folder = test_data_folder("the seven real DBN files");
   if (folder.empty()) return;
   for (const RealFile& file : kRealFiles) {
@@ -49,7 +49,7 @@ TEST_CASE("Each real file decodes to the number of records it is said to hold") 
   }
 }
 
-TEST_CASE("The real files feed a bus with every record they hold") {
+TEST_CASE("The real files feed a bus with all their records") {
   const std::string folder = test_data_folder("the feeds of six real DBN files");
   if (folder.empty()) return;
   const bool by_burst = GENERATE(false, true);

@@ -44,7 +44,7 @@ std::string play_file(Feed& feed, absl::Status* end = nullptr, std::size_t* batc
 
 }  // namespace
 
-TEST_CASE("A bus takes all that a record file says of its records") {
+TEST_CASE("A bus takes the complete description from a record file") {
   const TemporaryDirectory directory;
   const std::string records = signal_records(1, 5'000);
   const auto feed = open_file_feed(
@@ -61,7 +61,7 @@ TEST_CASE("A bus takes all that a record file says of its records") {
   }
 }
 
-TEST_CASE("Records that nobody has described stay so, unless Lapwing ships their schema") {
+TEST_CASE("Undescribed records stay undescribed, unless Lapwing ships their schema") {
   const TemporaryDirectory directory;
   const auto plain = open_file_feed(made(directory, plain_head(), signal_records(1, 3)));
   CHECK(plain->description().schema == "desk.plain");
@@ -76,7 +76,7 @@ TEST_CASE("Records that nobody has described stay so, unless Lapwing ships their
         known_schema(kv16::kSchema));
 }
 
-TEST_CASE("A pace goes by the time of the description, burst by burst") {
+TEST_CASE("The pace uses the described time field, burst by burst") {
   const TemporaryDirectory directory;
   const std::string records = signal_records(1, 2) + signal_records(2, 1) + signal_records(9, 1);
   const std::string path = made(directory, signal_head(), records);
@@ -99,7 +99,7 @@ TEST_CASE("A pace goes by the time of the description, burst by burst") {
   CHECK(batches == 1);
 }
 
-TEST_CASE("Part of a record at the end is left out, and said once the others are delivered") {
+TEST_CASE("A partial record at the end is skipped, and reported after the others are delivered") {
   const TemporaryDirectory directory;
   const std::string records = signal_records(1, 3'000);
   const std::string path = made(directory, signal_head(), records + std::string(20, 'x'));
@@ -113,7 +113,7 @@ TEST_CASE("Part of a record at the end is left out, and said once the others are
   CHECK(words.find("[3000 records came before]") != std::string::npos);
 }
 
-TEST_CASE("A record file is one source by whichever name, and another one than a DBN file's") {
+TEST_CASE("A record file is the same source under any name, and differs from a DBN file") {
   const TemporaryDirectory directory;
   const std::string path = made(directory, signal_head(), "");
   std::filesystem::create_symlink(path, directory.file("link"));
@@ -123,7 +123,8 @@ TEST_CASE("A record file is one source by whichever name, and another one than a
   CHECK(source_id_of_file("dbn", path).value() != id);
 }
 
-TEST_CASE("What is no record file is refused, and a DBN file is sent where it belongs") {
+TEST_CASE(
+    "A file that is not a record file is refused, and for a DBN file the message names dbn:") {
   const TemporaryDirectory directory;
   const auto refusal = [&](const std::string& bytes, const FeedOptions& options = {}) {
     write_file(directory.file("f"), bytes);
@@ -141,7 +142,7 @@ TEST_CASE("What is no record file is refused, and a DBN file is sent where it be
         std::string::npos);
 }
 
-TEST_CASE("A record file is played as often as one likes") {
+TEST_CASE("A record file can be played any number of times") {
   const TemporaryDirectory directory;
   const std::string records = signal_records(1, 10);
   const auto feed = open_file_feed(made(directory, signal_head(), records), {.passes = 3});

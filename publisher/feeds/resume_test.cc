@@ -43,7 +43,7 @@ bool says(const absl::Status& status, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("A fingerprint is of the content: of metadata and the first record, not of the path") {
+TEST_CASE("A fingerprint depends on the metadata and the first record, not on the path") {
   const DbnFile file(mbo_records(1, 5));
   const std::uint64_t own = *file.open()->fingerprint();
   CHECK(own != 0);
@@ -56,7 +56,7 @@ TEST_CASE("A fingerprint is of the content: of metadata and the first record, no
   CHECK(text_of(await_batch(*feed)->records.first(56)) == mbo_records(1, 1));
 }
 
-TEST_CASE("A file is continued behind the journal's record, if that is its own") {
+TEST_CASE("A file is continued after the journal's last record if that record is from the file") {
   const DbnFile file(mbo_records(1, 5));
   const auto third = bytes_of(mbo_records(3, 1));
   const auto feed = file.open();
@@ -95,7 +95,7 @@ TEST_CASE("A file is continued behind the journal's record, if that is its own")
   }
 }
 
-TEST_CASE("A record that was restamped is the same record, with the clock that stamped it") {
+TEST_CASE("A restamped record is recognized with the clock that stamped it") {
   const RecordClock clock(*known_schema(dbn::kSchemaMbo));
   const auto source = bytes_of(mbo_records(3, 1));
   auto journaled = source;

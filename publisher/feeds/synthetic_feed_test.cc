@@ -63,7 +63,7 @@ TEST_CASE("Another seed gives other records") {
   CHECK(one->description().source_id != two->description().source_id);
 }
 
-TEST_CASE("How the records are batched does not change them") {
+TEST_CASE("Batching does not change the records") {
   const auto full = open_synthetic("synthetic:records=200000", false);
   const auto bursts = open_synthetic("synthetic:records=200000", true);
   const Pass a = play_synthetic(*full);
@@ -92,7 +92,7 @@ TEST_CASE("A batch by burst spans at most kBurstNs and begins later than the one
   CHECK(last_ns != 0);
 }
 
-TEST_CASE("A pass has exactly the records that were asked for and ends with an event") {
+TEST_CASE("A pass has exactly the requested records and ends with an event") {
   const auto records = GENERATE(1, 2, 63, 64, 65, 1'199, 1'200, 1'201, 99'999);
   const auto feed = open_synthetic("synthetic:records=" + std::to_string(records));
   CHECK(feed->total() == static_cast<std::uint64_t>(records));
@@ -135,7 +135,7 @@ TEST_CASE("The feed describes an MBO bus with symbols for its instruments") {
   CHECK(symbols->instrument_ids("SYN2") == std::vector<std::uint32_t>{2});
 }
 
-TEST_CASE("An option that does not exist is refused with those that do") {
+TEST_CASE("An unknown option is refused with the valid ones") {
   const auto option = GENERATE("rate=5", "records", "records=x", "records=-1", "instruments=0",
                                "instruments=65", "seed=1,,colour=red");
   const auto feed = open_feed(std::string("synthetic:") + option, {});

@@ -127,7 +127,7 @@ ArchiveFixture::Options many_small_records() {
   return options;
 }
 
-TEST_CASE("A slot is not given up before its block is archived") {
+TEST_CASE("A slot is not reused before its block is archived") {
   std::uint64_t gated = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SimRandom random(seed);
@@ -176,8 +176,7 @@ TEST_CASE("A block that fills in three steps is rewritten whole and its earlier 
   CHECK(bench.holds_all(1, kBlockSlots, 1));
 }
 
-TEST_CASE(
-    "The unwritten slots of a partial block are zeros, not an older lap's or an older block's") {
+TEST_CASE("The unwritten slots of a partial block are zeros, not bytes of an older lap or block") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish_all(50);
@@ -189,7 +188,7 @@ TEST_CASE(
                             [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
-TEST_CASE("durable never passes what a power cut keeps") {
+TEST_CASE("durable never passes the records that survive a power cut") {
   std::uint64_t announced = 0, lost = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SimRandom random(seed);
@@ -220,7 +219,7 @@ TEST_CASE("durable never passes what a power cut keeps") {
   CHECK(lost > 0);
 }
 
-TEST_CASE("No sequence is allowed that is not reserved on both copies of the session log") {
+TEST_CASE("Only sequences reserved on both copies of the session log are allowed") {
   ArchiveFixture::Options options{.root = kSimRoot};
   options.capacity = 4096;
   Bench bench(1, {}, options);
@@ -297,7 +296,7 @@ TEST_CASE("A session does not begin on a block that lacks the records before it"
   CHECK(std::string(status.message()).find("record 5") != std::string::npos);
 }
 
-TEST_CASE("A session that begins beyond a void makes only the segments it needs") {
+TEST_CASE("A session that begins after a void creates only the segments it needs") {
   Bench bench;
   const Sequence first = 5 * kSegmentSlots + 3 * kBlockSlots + 1;
   REQUIRE(bench.publisher.begin(1, 1).ok());
@@ -373,7 +372,8 @@ TEST_CASE("The first failed write or sync freezes durable for good") {
   }
 }
 
-TEST_CASE("A failed journal says so at once, but nothing passes the reservation before its end") {
+TEST_CASE(
+    "A failed journal reports it at once, but nothing passes the reservation before its end") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   const Sequence reserved = bench.publisher.sessions().last()->reserved_through;
@@ -403,7 +403,7 @@ TEST_CASE("A failed reservation is the journal's failure") {
   CHECK(message.find("could not be recorded") != std::string::npos);
 }
 
-TEST_CASE("A journal that is shed lifts the limit at once and records its end") {
+TEST_CASE("A shed journal lifts the limit at once and records its end") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.queue.behaviour().hold_writes = true;
@@ -415,7 +415,7 @@ TEST_CASE("A journal that is shed lifts the limit at once and records its end") 
   check_frozen(bench, JournalState::kShed, 0);
 }
 
-TEST_CASE("A full disk is a failure only when the segment is needed, and once more then") {
+TEST_CASE("A full disk is a failure only if a last attempt fails when the segment is needed") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());  // segments 0 to 2 are prepared
   const std::uint64_t room = bench.publisher.geometry().segment_bytes();
@@ -455,7 +455,7 @@ TEST_CASE("A full disk is a failure only when the segment is needed, and once mo
   }
 }
 
-TEST_CASE("A full disk costs entries of the time index, not the journal") {
+TEST_CASE("A full disk loses entries of the time index, not the journal") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   const auto entries = [&] {
@@ -481,7 +481,7 @@ TEST_CASE("A full disk costs entries of the time index, not the journal") {
   CHECK(bench.publisher.close().ok());
 }
 
-TEST_CASE("A start on a full disk says how many bytes it needs") {
+TEST_CASE("A start on a full disk reports how many bytes it needs") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   REQUIRE(bench.publisher.close().ok());
@@ -524,7 +524,7 @@ TEST_CASE("At least two segments beyond the current one are ready, more at a hig
   CHECK(bench.disk.exists(bench.path(current + 9, "jnl")).value());
 }
 
-TEST_CASE("A start after a kill adopts what was prepared and removes what was not finished") {
+TEST_CASE("A start after a kill adopts prepared segments and removes unfinished ones") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Bench bench(seed, {.complete_percent = 30, .reorder = true});
     INFO("seed " << seed);
@@ -570,7 +570,7 @@ TEST_CASE("A close makes everything durable, records the end, and leaves no unus
   CHECK(bench.holds_all(1, kSegmentSlots + 7, 1));
 }
 
-TEST_CASE("A session that published nothing leaves nothing but its end") {
+TEST_CASE("A session that published nothing leaves only its end") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   REQUIRE(bench.publisher.close().ok());
@@ -578,7 +578,7 @@ TEST_CASE("A session that published nothing leaves nothing but its end") {
   CHECK(bench.publisher.sessions().last()->end->last == 0);
 }
 
-TEST_CASE("A close on a disk that stands still gives up and records nothing but the failure") {
+TEST_CASE("A close on a blocked disk times out and records only the failure") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish(100);
@@ -589,7 +589,8 @@ TEST_CASE("A close on a disk that stands still gives up and records nothing but 
   bench.queue.behaviour().hold_writes = false;  // or the archiver's end would wait for them
 }
 
-TEST_CASE("The end waits for a disk that stands still, says so every minute, and ends with it") {
+TEST_CASE(
+    "The end waits for a blocked disk, logs that every minute, and ends when the disk continues") {
   std::vector<std::string> lines;
   Bench* standing = nullptr;
   ArchiveFixture::Options options{.root = kSimRoot};
@@ -611,8 +612,7 @@ TEST_CASE("The end waits for a disk that stands still, says so every minute, and
   CHECK(lines[0].find(bench.publisher.directory()) != std::string::npos);
 }
 
-TEST_CASE(
-    "With nothing to do an archiver wants no turn, and writes after a millisecond of idleness") {
+TEST_CASE("An idle archiver needs no turn, and writes after a millisecond of idleness") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   CHECK(bench.publisher.step() == UINT64_MAX);
@@ -629,7 +629,7 @@ TEST_CASE(
   REQUIRE(bench.publisher.step_until([&] { return bench.publisher.step() == UINT64_MAX; }, 10));
 }
 
-TEST_CASE("With a zero interval nothing is synced but on request and at the end of a segment") {
+TEST_CASE("With a zero interval, syncs happen only on request and at the end of a segment") {
   ArchiveFixture::Options options{.root = kSimRoot};
   options.sync_interval_ns = 0;
   Bench bench(1, {}, options);
@@ -687,8 +687,7 @@ TEST_CASE("Retention by bytes moves oldest first and unlinks in a later turn") {
   CHECK(bench.archiver().counters().segments_pruned >= 6);
 }
 
-TEST_CASE(
-    "A power cut in the midst of a removal leaves no hole and no segment without companions") {
+TEST_CASE("A power cut during a removal leaves no hole and no segment without companions") {
   std::uint64_t removed = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     ArchiveFixture::Options options{.root = kSimRoot};

@@ -89,7 +89,7 @@ struct TroubledBench {
   ArchiveFixture publisher;
 };
 
-TEST_CASE("An unused segment that somebody removed is no failure of a clean end") {
+TEST_CASE("A removed unused segment is not a failure of a clean end") {
   const char* const suffix = GENERATE("jnl", "sum", "idx");
   INFO(suffix);
   TroubledBench bench;
@@ -101,7 +101,7 @@ TEST_CASE("An unused segment that somebody removed is no failure of a clean end"
   CHECK(bench.log.empty());
 }
 
-TEST_CASE("An unused segment that somebody removed is prepared anew when it is taken into use") {
+TEST_CASE("A removed unused segment is prepared again when it comes into use") {
   const char* const suffix = GENERATE("jnl", "sum");
   INFO(suffix);
   TroubledBench bench;
@@ -113,7 +113,7 @@ TEST_CASE("An unused segment that somebody removed is prepared anew when it is t
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
-TEST_CASE("An unused segment that somebody removed is there again before it is needed") {
+TEST_CASE("A removed unused segment is created again before it is needed") {
   const char* const suffix = GENERATE("jnl", "sum");
   INFO(suffix);
   TroubledBench bench;
@@ -127,7 +127,7 @@ TEST_CASE("An unused segment that somebody removed is there again before it is n
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
-TEST_CASE("A prepared segment that is not whole after a kill is made anew by the next start") {
+TEST_CASE("A prepared segment that is incomplete after a kill is created again by the next start") {
   TroubledBench bench;
   bench.publish_durably(10);
   bench.disk.kill();
@@ -149,7 +149,7 @@ TEST_CASE("A prepared segment that is not whole after a kill is made anew by the
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
-TEST_CASE("A segment that holds records and was removed ends the journal, and is named") {
+TEST_CASE("The removal of a segment with records ends the journal, and the error names it") {
   const char* const suffix = GENERATE("jnl", "sum");
   const bool at_close = GENERATE(false, true);
   INFO(suffix << (at_close ? " seen at the close" : " seen at work"));
@@ -179,7 +179,8 @@ TEST_CASE("A segment that is removed and then filled within a moment ends the jo
   CHECK(bench.failure_says(bench.path(0, suffix)));
 }
 
-TEST_CASE("What retention removes is not taken for lost, even before its segment is closed") {
+TEST_CASE(
+    "Records removed by retention do not count as lost, even before their segment is closed") {
   TroubledBench bench({.bytes_max = 1});
   for (int i = 0; i < 200; ++i) {
     bench.publisher.publish_all(kTroubledSlots / 8);
@@ -194,7 +195,7 @@ TEST_CASE("What retention removes is not taken for lost, even before its segment
   CHECK(bench.publisher.close().ok());
 }
 
-TEST_CASE("Another file in the place of a segment that holds records ends the journal") {
+TEST_CASE("Another file in the place of a segment with records ends the journal") {
   TroubledBench bench;
   bench.publish_durably(100);
   REQUIRE(bench.disk.rename(bench.path(2, "jnl"), bench.path(0, "jnl")).ok());
@@ -202,7 +203,7 @@ TEST_CASE("Another file in the place of a segment that holds records ends the jo
   CHECK_FALSE(bench.good());
 }
 
-TEST_CASE("An index that cannot be written or synced costs its entries and not the journal") {
+TEST_CASE("An index that cannot be written or synced loses its entries, not the journal") {
   const SimOp op = GENERATE(SimOp::kWrite, SimOp::kSync);
   INFO(static_cast<int>(op));
   TroubledBench bench;
@@ -219,7 +220,7 @@ TEST_CASE("An index that cannot be written or synced costs its entries and not t
   CHECK(bench.all_is_proven(200));
 }
 
-TEST_CASE("A directory that cannot be synced leaves what retention removed to the next start") {
+TEST_CASE("If a directory cannot be synced, the next start repeats the removal by retention") {
   TroubledBench bench;
   bench.publish_durably(3 * kTroubledSlots);
   bench.disk.fail(SimOp::kSync, 1, EIO, ArchiveFixture::journal_id().hex());
@@ -250,7 +251,7 @@ TEST_CASE("A segment whose removal cannot be recorded is not removed") {
   CHECK(bench.retained_from() == 2 * kTroubledSlots + 1);
 }
 
-TEST_CASE("What retention recorded is made again when it is removed or an old one put back") {
+TEST_CASE("The record of retention is written again if it is removed or replaced by an old one") {
   const bool put_back = GENERATE(false, true);
   const bool seen_in_time = GENERATE(false, true);
   INFO((put_back ? "put back" : "removed") << (seen_in_time ? "" : " just before a prune"));
@@ -270,7 +271,7 @@ TEST_CASE("What retention recorded is made again when it is removed or an old on
   CHECK(bench.retained_from() == 2 * kTroubledSlots + 1);
 }
 
-TEST_CASE("An unused segment that cannot be removed stays behind a clean end") {
+TEST_CASE("An unused segment that cannot be removed stays after a clean end") {
   TroubledBench bench;
   bench.publish_durably(10);
   bench.disk.fail(SimOp::kName, 1, EPERM, ".jnl");
@@ -283,7 +284,7 @@ TEST_CASE("An unused segment that cannot be removed stays behind a clean end") {
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
-TEST_CASE("Reserved space that cannot be given back is said and endangers nothing") {
+TEST_CASE("Reserved space that cannot be released is reported, without any other effect") {
   const int sys_errno = GENERATE(EIO, EOPNOTSUPP);
   TroubledBench bench;
   bench.publish_durably(10);
@@ -298,7 +299,8 @@ TEST_CASE("Reserved space that cannot be given back is said and endangers nothin
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
-TEST_CASE("A start that finds no room for what the last close gave back says how much it needs") {
+TEST_CASE(
+    "A start without room for the space that the last close released reports how much it needs") {
   TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.publisher.close().ok());
@@ -313,7 +315,7 @@ TEST_CASE("A start that finds no room for what the last close gave back says how
   CHECK(bench.all_is_proven(30));
 }
 
-TEST_CASE("A file system without fallocate has given nothing back, and the next session goes on") {
+TEST_CASE("Without fallocate, no space is released, and the next session continues") {
   TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.publisher.close().ok());
@@ -325,7 +327,7 @@ TEST_CASE("A file system without fallocate has given nothing back, and the next 
   CHECK(bench.all_is_proven(30));
 }
 
-TEST_CASE("A journal that has lost sessions and its copy ends, and the way on is said") {
+TEST_CASE("A journal that has lost sessions and its copy ends, and the error contains a remedy") {
   const bool at_close = GENERATE(false, true);
   TroubledBench bench;
   bench.publish_durably(100);
@@ -341,7 +343,7 @@ TEST_CASE("A journal that has lost sessions and its copy ends, and the way on is
   CHECK(bench.failure_says("lapwing repair"));
 }
 
-TEST_CASE("One of sessions and its copy is enough, and the loss of the other is said once") {
+TEST_CASE("One of sessions and its copy is enough, and the loss of the other is logged once") {
   const char* const suffix = GENERATE("", kCopySuffix);
   TroubledBench bench;
   bench.publish_durably(100);

@@ -71,7 +71,7 @@ TEST_CASE("Without limits a discarded journal stays") {
   CHECK(both.segments_of(both.discarded) == before);
 }
 
-TEST_CASE("A discarded journal is removed as far as the limit on bytes asks for") {
+TEST_CASE("A discarded journal is removed as far as the limit on bytes requires") {
   const std::size_t prepared = TwoJournals({}).discarded_segments().size();
   REQUIRE(prepared >= 4);
   TwoJournals both({.bytes_max = 4 * kSegmentBytes});
@@ -120,7 +120,7 @@ TEST_CASE("Retention by age removes a discarded journal although nothing is publ
   CHECK(both.is_gone());
 }
 
-TEST_CASE("A prune is for the journal in use alone") {
+TEST_CASE("A prune applies only to the journal in use") {
   TwoJournals both({});
   const auto before = both.segments_of(both.discarded);
   both.publisher.publish_all(3 * kDiscardedSlots, 1);
@@ -132,7 +132,7 @@ TEST_CASE("A prune is for the journal in use alone") {
   CHECK(both.segments_of(both.discarded) == before);
 }
 
-TEST_CASE("A power cut in the midst leaves a discarded journal without holes") {
+TEST_CASE("A power cut during a removal leaves a discarded journal without holes") {
   bool was_partly_there = false;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     INFO("seed " << seed);
@@ -152,7 +152,7 @@ TEST_CASE("A power cut in the midst leaves a discarded journal without holes") {
   CHECK(was_partly_there);
 }
 
-TEST_CASE("A publisher whose journal has failed records at its end how far it published") {
+TEST_CASE("A publisher whose journal has failed records at its end the last published sequence") {
   SimDisk disk(kSimRoot, 1);
   SimWriteQueue queue(disk, {});
   ArchiveFixture publisher(disk, queue, {.root = kSimRoot});

@@ -47,7 +47,7 @@ TEST_CASE("A short write is continued where it stopped, on a block boundary if i
   CHECK(any.take(30) == Outcome::kDone);
 }
 
-TEST_CASE("A request that gets nowhere a thousand times in a row has failed") {
+TEST_CASE("A request without progress a thousand times in a row has failed") {
   const std::vector<std::byte> bytes(8192);
   for (const std::int64_t result : {std::int64_t{-EAGAIN}, std::int64_t{-EINTR}, std::int64_t{0}}) {
     OngoingRequest request({Kind::kWrite, 3, 0, bytes, 0}, {});

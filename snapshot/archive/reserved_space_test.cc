@@ -98,7 +98,7 @@ class JournalOnDisk {
   ArchiveFixture publisher_{disk_, queue_, {.root = directory_.path(), .geometry = kGeometry}};
 };
 
-TEST_CASE("A clean close gives back what the last segment has reserved, and changes no byte") {
+TEST_CASE("A clean close releases the reserved space of the last segment, and changes no byte") {
   JournalOnDisk journal;
   if (!journal.can_punch_holes()) LAPWING_SKIP("needs a file system that can punch holes");
   REQUIRE(journal.begin(1).ok());
@@ -112,7 +112,7 @@ TEST_CASE("A clean close gives back what the last segment has reserved, and chan
   CHECK(journal.reads_all(1, 100, 1));
 }
 
-TEST_CASE("A reader that has the last segment open or mapped at the close reads on") {
+TEST_CASE("A reader that has the last segment open or mapped at the close continues to read") {
   JournalOnDisk journal;
   REQUIRE(journal.begin(1).ok());
   journal.publish(100);
@@ -132,7 +132,7 @@ TEST_CASE("A reader that has the last segment open or mapped at the close reads 
   CHECK(std::ranges::equal(untouched->bytes(), before));
 }
 
-TEST_CASE("The next session reserves again what a close gave back, and continues") {
+TEST_CASE("The next session reserves the released space again, and continues") {
   JournalOnDisk journal;
   REQUIRE(journal.begin(1).ok());
   journal.publish(100);
@@ -145,7 +145,7 @@ TEST_CASE("The next session reserves again what a close gave back, and continues
   CHECK(journal.reads_all(101, kMebibyteSlots + 100, 2));
 }
 
-TEST_CASE("Only the last segment has space to give back, and a full one none") {
+TEST_CASE("Only the last segment has space to release, unless it is full") {
   const std::uint64_t more = GENERATE(0u, 100u);
   JournalOnDisk journal;
   if (!journal.can_punch_holes()) LAPWING_SKIP("needs a file system that can punch holes");
@@ -157,7 +157,7 @@ TEST_CASE("Only the last segment has space to give back, and a full one none") {
   CHECK(journal.reads_all(1, journal.head(), 1));
 }
 
-TEST_CASE("A session that publishes nothing gives back what it has reserved") {
+TEST_CASE("A session that publishes nothing releases its reserved space") {
   JournalOnDisk journal;
   if (!journal.can_punch_holes()) LAPWING_SKIP("needs a file system that can punch holes");
   REQUIRE(journal.begin(1).ok());

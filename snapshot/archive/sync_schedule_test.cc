@@ -25,7 +25,7 @@ TEST_CASE("A partial block is due after a millisecond without a record, not befo
   CHECK(schedule.next_ns(progress, 200) == UINT64_MAX);
 }
 
-TEST_CASE("The interval runs from the first record that no sync covers") {
+TEST_CASE("The interval starts with the first record that no sync covers") {
   SyncSchedule schedule(kGeometry, kIntervalNs);
   Progress progress{};
   schedule.observe(progress, 500);
@@ -65,7 +65,7 @@ TEST_CASE("A sync waits for the partial block it is for, but not for a disk that
   }
 }
 
-TEST_CASE("A flush is due at once and waits for what it asked for, clamped to head") {
+TEST_CASE("A flush is due at once and waits for its sequence, clamped to head") {
   SyncSchedule schedule(kGeometry, 0);
   Progress progress{.head = 100, .submitted = 64, .archived = 64};
   schedule.observe(progress, 0);
@@ -79,7 +79,7 @@ TEST_CASE("A flush is due at once and waits for what it asked for, clamped to he
   CHECK_FALSE(schedule.sync_due(progress, 1));
 }
 
-TEST_CASE("A full segment is synced without being asked for") {
+TEST_CASE("A full segment is synced without a request") {
   SyncSchedule schedule(kGeometry, 0);
   Progress progress{.head = 1100, .submitted = 1088, .archived = 1023, .covered = 10};
   schedule.observe(progress, 0);

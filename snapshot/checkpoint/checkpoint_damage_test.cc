@@ -88,7 +88,7 @@ std::string text(const absl::Status& status) {
   return std::string(status.message());
 }
 
-TEST_CASE("A flip of any byte of the header is found, by a full load and by a look at the header") {
+TEST_CASE("A flip of any byte of the header is found by a full load and by reading the header") {
   Subject subject(GENERATE(true, false));
   for (std::uint64_t offset = 0; offset < 4096; ++offset) {
     const absl::Status status = subject.with_flip(offset, offset % 8);
@@ -160,7 +160,7 @@ TEST_CASE("A file that was cut short or lengthened is found, wherever it ends") 
   REQUIRE(subject.load().ok());
 }
 
-TEST_CASE("A header that is right and describes what cannot be is refused") {
+TEST_CASE("A header with a valid checksum and an impossible description is refused") {
   const auto header_with = [&](const std::function<void(CheckpointHeader&)>& change) {
     CheckpointHeader header = make_checkpoint_header(
         kDamagedFold.shape(), fixture_identity(kDamagedAsOf), 1, kEntries, 0);

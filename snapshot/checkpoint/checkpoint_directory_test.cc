@@ -57,7 +57,7 @@ TEST_CASE("The newest checkpoint is chosen, by number and not by age") {
   REQUIRE(chosen->skipped.empty());
 }
 
-TEST_CASE("A newer one that the judge refuses is passed over with its reason") {
+TEST_CASE("A newer checkpoint that the judge refuses is skipped with its reason") {
   SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u}) write(disk, sequence);
   const auto judge = [](const CheckpointHeader& header) {
@@ -71,7 +71,7 @@ TEST_CASE("A newer one that the judge refuses is passed over with its reason") {
   REQUIRE(chosen->skipped[1] == checkpoint_path(kSimRoot, 20) + ": is too new");
 }
 
-TEST_CASE("A damaged one is passed over with its reason, and the next older one is used") {
+TEST_CASE("A damaged checkpoint is skipped with its reason, and the next older one is used") {
   SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u, 40u}) write(disk, sequence);
   disk.flip_bit(checkpoint_path(kSimRoot, 40), 4096 + 17, 3);  // a block
@@ -84,7 +84,7 @@ TEST_CASE("A damaged one is passed over with its reason, and the next older one 
   REQUIRE_THAT(chosen->skipped[1], Contains(checkpoint_path(kSimRoot, 30) + ": header"));
 }
 
-TEST_CASE("Where all are damaged there is none, and the reason of each is in the error") {
+TEST_CASE("If all checkpoints are damaged, the error contains the reason of each") {
   SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u}) {
     write(disk, sequence);
@@ -98,7 +98,7 @@ TEST_CASE("Where all are damaged there is none, and the reason of each is in the
   }
 }
 
-TEST_CASE("One of another fold, version, schema or size is passed over with the difference") {
+TEST_CASE("A checkpoint of another fold, version, schema or size is skipped with the difference") {
   const FoldShape shape = kDirectoryFold.shape();
   const auto reason = [&](const std::function<void(FoldShape&)>& change) {
     SimDisk disk(kSimRoot, 1);
@@ -121,7 +121,7 @@ TEST_CASE("One of another fold, version, schema or size is passed over with the 
              Contains("has entries of 16 bytes, not 24"));
 }
 
-TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoint") {
+TEST_CASE("Only a file that matches its name is taken for a checkpoint") {
   const TemporaryDirectory root;
   PosixDisk disk;
   const auto made = make_checkpoint_directory(disk, root.path(), "fixture");
@@ -177,7 +177,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
   REQUIRE(fs::exists(file("whole")));
 }
 
-TEST_CASE("One that vanishes between the listing and the load is looked for again") {
+TEST_CASE("If a checkpoint vanishes between the listing and the load, the search is repeated") {
   // A checkpointer that replaces its only checkpoint after each listing.
   class RacingDisk : public PosixDisk {
    public:
@@ -206,7 +206,8 @@ TEST_CASE("One that vanishes between the listing and the load is looked for agai
   REQUIRE(chosen->skipped.empty());
 }
 
-TEST_CASE("A damaged file does not count as kept, and goes once enough newer ones are there") {
+TEST_CASE(
+    "A damaged file does not count as kept, and is removed when there are enough newer ones") {
   SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u, 40u, 50u}) write(disk, sequence);
   disk.flip_bit(checkpoint_path(kSimRoot, 50), 200, 3);
@@ -218,7 +219,7 @@ TEST_CASE("A damaged file does not count as kept, and goes once enough newer one
   REQUIRE(sequences(disk) == std::vector<Sequence>{50, 40, 30});
 }
 
-TEST_CASE("One of another version of the fold does not count as kept, however new it is") {
+TEST_CASE("A checkpoint of another version of the fold does not count as kept, however new it is") {
   SimDisk disk(kSimRoot, 1);
   const FixtureFold before(16, 2);
   for (const Sequence sequence : {5u, 90u}) {
@@ -234,7 +235,7 @@ TEST_CASE("One of another version of the fold does not count as kept, however ne
   REQUIRE(sequences(disk) == std::vector<Sequence>{90, 30, 20});
 }
 
-TEST_CASE("Fewer than are to be kept all stay, and none is oldest where there is none") {
+TEST_CASE("Fewer checkpoints than the limit all stay, and without any there is no oldest") {
   SimDisk disk(kSimRoot, 1);
   REQUIRE(retain(disk, 3)->oldest == kNoSequence);
   write(disk, 20);
@@ -243,7 +244,7 @@ TEST_CASE("Fewer than are to be kept all stay, and none is oldest where there is
   REQUIRE(sequences(disk) == std::vector<Sequence>{20});
 }
 
-TEST_CASE("The newest of this journal are kept; those of another and leftovers go") {
+TEST_CASE("The newest of this journal are kept; those of another and leftovers are removed") {
   SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u}) write(disk, sequence);
   write(disk, 900, checkpoint_fixture_id(8));

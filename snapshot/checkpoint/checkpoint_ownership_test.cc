@@ -35,7 +35,7 @@ struct Bus {
   std::string directory;
 };
 
-TEST_CASE("A finished checkpoint is writable by nobody, and its directories are private") {
+TEST_CASE("A finished checkpoint is read-only, and its directories are private") {
   const Bus bus;
   struct stat info{};
   REQUIRE(::stat(checkpoint_path(bus.directory, 1).c_str(), &info) == 0);
@@ -47,7 +47,7 @@ TEST_CASE("A finished checkpoint is writable by nobody, and its directories are 
   REQUIRE(bus.trust().ok());
 }
 
-TEST_CASE("Checkpoints in a directory that others may write to are not trusted") {
+TEST_CASE("Checkpoints in a directory that other users may write to are not trusted") {
   const Bus bus;
   const bool of_fold = GENERATE(true, false);
   const std::string directory = of_fold ? bus.directory : bus.root.file("checkpoint");
@@ -66,12 +66,12 @@ TEST_CASE("A link in the place of a directory of checkpoints is not followed") {
   REQUIRE(errc_of(bus.trust()) == Errc::kNotALapwingFile);
 }
 
-TEST_CASE("Where there is no directory there is nobody to distrust") {
+TEST_CASE("Without a directory there is no owner to distrust") {
   const TemporaryDirectory root;
   REQUIRE(check_checkpoint_directory(checkpoint_directory(root.path(), "latest")).ok());
 }
 
-TEST_CASE("Checkpoints of somebody who is not the owner of the bus are not trusted") {
+TEST_CASE("Checkpoints of a user who is not the owner of the bus are not trusted") {
   if (::geteuid() != 0) LAPWING_SKIP("giving a directory to another user needs root");
   const Bus bus;
   REQUIRE(::chown(bus.directory.c_str(), kStranger, 0) == 0);
@@ -82,7 +82,7 @@ TEST_CASE("Checkpoints of somebody who is not the owner of the bus are not trust
   REQUIRE(bus.trust().ok());
 }
 
-TEST_CASE("A file is mapped only if nobody but this user and root can change it") {
+TEST_CASE("A file is mapped only if no user except this one and root can change it") {
   const Bus bus;
   PosixDisk disk;
   const std::string path = checkpoint_path(bus.directory, 1);

@@ -80,7 +80,7 @@ void write_again(Disk& disk) {
   REQUIRE(judge(disk));
 }
 
-TEST_CASE("Killed or cut off at any operation, a write leaves a whole checkpoint or none") {
+TEST_CASE("Killed or cut off at any operation, a write leaves a complete checkpoint or none") {
   const bool cut = GENERATE(true, false);
   const std::uint64_t operations = count_operations();
   REQUIRE(operations >= 8);  // create, four writes and more, sync, rename, sync of the directory
@@ -105,7 +105,7 @@ TEST_CASE("Killed or cut off at any operation, a write leaves a whole checkpoint
   REQUIRE(gone > kSeeds);
 }
 
-TEST_CASE("Whichever operation fails, the error comes out and no part of a file stays") {
+TEST_CASE("If any operation fails, the error is returned and no part of a file stays") {
   const auto [op, sys_errno] = GENERATE(
       std::pair{SimOp::kWrite, ENOSPC}, std::pair{SimOp::kWrite, EIO}, std::pair{SimOp::kSync, EIO},
       std::pair{SimOp::kName, ENOSPC}, std::pair{SimOp::kName, EACCES});
@@ -129,7 +129,7 @@ TEST_CASE("Whichever operation fails, the error comes out and no part of a file 
   REQUIRE(failures >= (op == SimOp::kWrite ? 5 : 2));
 }
 
-TEST_CASE("On a full disk nothing half done stays, and when there is room again it goes on") {
+TEST_CASE("On a full disk nothing incomplete stays, and with room it continues") {
   SimDisk disk(kSimRoot, 1);
   REQUIRE(write_old(disk).ok());
   const std::uint64_t whole = kCheckpointHeaderBytes + 16 * kNewEntries + 8 * 15;
@@ -148,7 +148,7 @@ TEST_CASE("On a full disk nothing half done stays, and when there is room again 
   REQUIRE(refused > 100);
 }
 
-TEST_CASE("Retention that is killed or cut off anywhere has taken none of those to be kept") {
+TEST_CASE("Retention killed or cut off anywhere has removed none of the checkpoints to keep") {
   const bool cut = GENERATE(true, false);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (std::uint64_t stop = 0; stop <= 4; ++stop) {

@@ -16,7 +16,7 @@ namespace {
 constexpr Sequence kAsOf = 4711;
 const std::string kPath = checkpoint_path(kSimRoot, kAsOf);
 
-TEST_CASE("A checkpoint gives back what was written, whatever the number and size of its entries") {
+TEST_CASE("A checkpoint is read back as written, for any number and size of entries") {
   const auto [entry_bytes, count] = GENERATE(
       std::pair{16u, 0u}, std::pair{16u, 1u}, std::pair{1u, 100u}, std::pair{3u, 43'691u},
       std::pair{16u, 4'096u}, std::pair{16u, 40'960u}, std::pair{56u, 9'999u},
@@ -45,7 +45,7 @@ TEST_CASE("A checkpoint gives back what was written, whatever the number and siz
   REQUIRE_FALSE(*disk.exists(kPath + kTemporarySuffix));
 }
 
-TEST_CASE("How entries are cut into appends leaves no trace in the file") {
+TEST_CASE("The division of entries into appends does not change the file") {
   const FixtureFold fold(24);
   const auto entries = fold.entries(0, 30'000);
   SimDisk disk(kSimRoot, 1);
@@ -111,7 +111,7 @@ TEST_CASE("Entries whose keys do not ascend are refused, within an append and be
   REQUIRE(disk.list(kSimRoot)->empty());
 }
 
-TEST_CASE("A shape or a sequence that no checkpoint has is refused") {
+TEST_CASE("An invalid shape or sequence is refused") {
   SimDisk disk(kSimRoot, 1);
   const auto create = [&](std::uint32_t entry_bytes, Sequence sequence) {
     return CheckpointWriter::create(disk, kSimRoot, FixtureFold(entry_bytes),

@@ -103,7 +103,7 @@ Errc error_of_open(Disk& disk) {
   return errc_of(CursorFile::open(disk, kPath).status());
 }
 
-TEST_CASE("A new cursor has nothing committed, and each commit is what the next process finds") {
+TEST_CASE("A new cursor has no commit, and the next process finds the last commit") {
   SimDisk disk(kRoot, 1);
   require_newest(disk, 0);
   require_newest(disk, 0);
@@ -129,7 +129,7 @@ constexpr const char* kEntryOfVersion1[] = {
     "00000000000000000000000000000000", "0000000000000000b6a44eba914d167d",
 };
 
-TEST_CASE("The bytes of version 1 are read as what they are, and written again") {
+TEST_CASE("The bytes of version 1 are read correctly, and written again") {
   std::vector<std::uint8_t> entry;
   for (const char* const line : kEntryOfVersion1) {
     const Id128 bytes_of_line = Id128::from_hex(line).value();
@@ -156,7 +156,8 @@ TEST_CASE("The bytes of version 1 are read as what they are, and written again")
   CHECK(std::memcmp(bytes.data(), entry.data(), entry.size()) == 0);
 }
 
-TEST_CASE("A commit that is torn at any byte leaves the one before it, and the next one heals it") {
+TEST_CASE(
+    "A commit that is torn at any byte leaves the previous one, and the next one repairs it") {
   for (const Sequence last : {Sequence{4}, Sequence{5}}) {  // into one copy, and into the other
     SimDisk disk(kRoot, 1);
     commit_each(disk, 1, last - 1);
@@ -202,7 +203,7 @@ TEST_CASE("A bit that flips anywhere in one copy leaves the other") {
   }
 }
 
-TEST_CASE("Without a valid copy a cursor is damaged, says what to do, and stays as it is") {
+TEST_CASE("Without a valid copy, a cursor is damaged, reports a remedy, and stays unchanged") {
   SimDisk disk(kRoot, 1);
   commit_each(disk, 1, 4);
   FileBytes bytes = read_bytes(disk);
@@ -236,7 +237,7 @@ TEST_CASE("Without a valid copy a cursor is damaged, says what to do, and stays 
   CHECK(read_bytes(disk) == bytes);
 }
 
-TEST_CASE("A file that ends within a copy has the other one") {
+TEST_CASE("A file that ends within one copy still has the other one") {
   SimDisk disk(kRoot, 1);
   commit_each(disk, 1, 4);
   const FileBytes bytes = read_bytes(disk);
@@ -249,7 +250,7 @@ TEST_CASE("A file that ends within a copy has the other one") {
   CHECK(error_of_open(disk) == Errc::kDamaged);
 }
 
-TEST_CASE("A file of another kind is no cursor, and stays as it is") {
+TEST_CASE("A file of another kind is not a cursor, and stays unchanged") {
   SimDisk disk(kRoot, 1);
   std::string content;
   SECTION("empty") {}
@@ -265,7 +266,7 @@ TEST_CASE("A file of another kind is no cursor, and stays as it is") {
   CHECK(read_small_file(disk, kPath, 1 << 20).value() == content);
 }
 
-TEST_CASE("A copy of a later version is not taken for damage, and not passed over") {
+TEST_CASE("A copy of a later version is not taken for damage, and not skipped") {
   for (std::size_t copy = 0; copy < kCursorCopies; ++copy) {
     SimDisk disk(kRoot, 1);
     commit_each(disk, 1, 4);
@@ -329,7 +330,7 @@ TEST_CASE("Killed at any operation, a cursor has the last commit or the one unde
   CHECK(cuts >= 8);  // the file, its contents, sync and name; then the commits
 }
 
-TEST_CASE("A power cut at any operation takes back no commit that was synced, and tears none") {
+TEST_CASE("A power cut at any operation undoes no synced commit, and tears none") {
   const bool sync = GENERATE(true, false);
   std::uint64_t taken_back = 0;
   std::uint64_t kept = 0;
@@ -365,7 +366,7 @@ TEST_CASE("A new cursor is durable when it is open") {
   }
 }
 
-TEST_CASE("The first write or sync that fails is final, and the commit before it stays") {
+TEST_CASE("The first write or sync that fails is final, and the previous commit stays") {
   const SimOp op = GENERATE(SimOp::kWrite, SimOp::kSync);
   SimDisk disk(kRoot, 1);
   CursorFile file = open_cursor(disk);
@@ -380,7 +381,7 @@ TEST_CASE("The first write or sync that fails is final, and the commit before it
   require_newest(disk, 1);
 }
 
-TEST_CASE("A reader beside commits finds whole ones, and never an older one than before") {
+TEST_CASE("A concurrent reader finds complete commits, and never an older one than before") {
   constexpr int kChanges = 200;
   const TemporaryDirectory directory(TemporaryDirectory::in_memory());
   const std::string path = directory.file("es.cursor");

@@ -16,7 +16,8 @@ std::string with_sequence(const std::string& sequence) {
   return std::string(kJournal) + "/" + kSession + "/" + sequence;
 }
 
-TEST_CASE("The text of a position is its journal, its session and its sequence, and reads back") {
+TEST_CASE(
+    "The text of a position contains its journal, session and sequence, and can be read back") {
   const StoredPosition position{*Id128::from_hex(kJournal), *Id128::from_hex(kSession), 4711};
   CHECK(position.text() ==
         "000102030405060708090a0b0c0d0e0f/f0e0d0c0b0a090807060504030201000/4711");
@@ -25,7 +26,7 @@ TEST_CASE("The text of a position is its journal, its session and its sequence, 
   CHECK(*parsed == position);
 }
 
-TEST_CASE("The ends of what a sequence can be are positions, and what lies beyond is none") {
+TEST_CASE("The smallest and the largest sequence are positions, and numbers beyond are not") {
   for (const Sequence sequence : {kNoSequence, Sequence{1}, kSequenceMax}) {
     const auto parsed = StoredPosition::parse(with_sequence(std::to_string(sequence)));
     REQUIRE(parsed.ok());
@@ -35,7 +36,7 @@ TEST_CASE("The ends of what a sequence can be are positions, and what lies beyon
   CHECK_FALSE(StoredPosition::parse(with_sequence("18446744073709551616")).ok());
 }
 
-TEST_CASE("Any other text is refused, and the message says what a position looks like") {
+TEST_CASE("Any other text is refused, and the message shows the form of a position") {
   const std::string good = with_sequence("7");
   for (const std::string& text :
        {std::string(), std::string("7"), good + "/", "/" + good, good + " ", " " + good,

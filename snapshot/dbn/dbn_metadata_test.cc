@@ -83,7 +83,7 @@ TEST_CASE("Metadata cut off at any byte is an error, never a crash or a wrong va
   }
 }
 
-TEST_CASE("Bytes behind the metadata's own length are refused, not taken for a part of it") {
+TEST_CASE("Bytes after the metadata's own length are refused, not taken for a part of it") {
   std::string bytes = encode_metadata(example()).value();
   REQUIRE(parse(bytes).ok());
   bytes.append(GENERATE(std::size_t{1}, std::size_t{100}), '\0');
@@ -101,7 +101,7 @@ TEST_CASE("A count that promises more than the metadata holds is refused, not al
         std::string::npos);
 }
 
-TEST_CASE("What is not DBN, or DBN of another version, is named as such") {
+TEST_CASE("Bytes that are not DBN, or DBN of another version, are reported as such") {
   std::string bytes = encode(example());
   bytes[0] = 'X';
   CHECK(std::string(parse(bytes).status().message()).find("58 42 4e") != std::string::npos);

@@ -82,7 +82,7 @@ constexpr std::uint64_t kCutRecords = 120;
 
 }  // namespace
 
-TEST_CASE("A file cut at any byte gives every whole record, then says where it is cut") {
+TEST_CASE("A file cut at any byte yields every complete record, then reports where it is cut") {
   const TemporaryDirectory directory;
   const std::string header = mbo_metadata();
   const std::string records = mbo_records(1, kCutRecords);
@@ -139,7 +139,7 @@ TEST_CASE("A record may lie across two zstd frames") {
   CHECK((reading.records == records));
 }
 
-TEST_CASE("Damage to a zstd frame costs nothing of the frames before it") {
+TEST_CASE("Damage to a zstd frame does not affect the frames before it") {
   const TemporaryDirectory directory;
   const std::string first = zstd_frame(mbo_metadata() + mbo_records(1, 5'000));
   std::string second = zstd_frame(mbo_records(5'001, 5'000));
@@ -161,7 +161,7 @@ TEST_CASE("Damage to a zstd frame costs nothing of the frames before it") {
   CHECK(says(reading.end, "[5000 records came before]"));
 }
 
-TEST_CASE("A damaged block costs nothing of the blocks before it in its frame") {
+TEST_CASE("A damaged block does not affect the blocks before it in its frame") {
   constexpr int kIntactBlocks = 5;
   const TemporaryDirectory directory;
   const std::string bytes = mbo_metadata() + mbo_records(1, 20'000);
@@ -182,8 +182,7 @@ TEST_CASE("Damage that only the checksum shows is an error at the end of its fra
   CHECK(says(reading.end, "checksum"));
 }
 
-TEST_CASE(
-    "A record that says it is shorter than its header is an error with its number and place") {
+TEST_CASE("A record with a length below its header's is an error with its number and offset") {
   const TemporaryDirectory directory;
   std::string records = mbo_records(1, 10);
   records[56 * 4] = GENERATE('\0', '\3');
@@ -193,7 +192,7 @@ TEST_CASE(
   CHECK(says(reading.end, "record 5 at byte " + std::to_string(mbo_metadata().size() + 56 * 4)));
 }
 
-TEST_CASE("A record that says it is longer than the file is an error") {
+TEST_CASE("A record with a length beyond the file is an error") {
   const TemporaryDirectory directory;
   std::string records = mbo_records(1, 3);
   records[56 * 2] = '\xff';
@@ -202,7 +201,7 @@ TEST_CASE("A record that says it is longer than the file is an error") {
   CHECK(says(reading.end, "56 of its 1020 bytes are there"));
 }
 
-TEST_CASE("A second DBN file behind the first is not taken for records") {
+TEST_CASE("A second DBN file after the first is not taken for records") {
   const TemporaryDirectory directory;
   const std::string file = mbo_metadata() + mbo_records(1, 3);
   const Reading reading = read_bytes(directory, file + file);
@@ -210,7 +209,7 @@ TEST_CASE("A second DBN file behind the first is not taken for records") {
   CHECK(says(reading.end, "another DBN file"));
 }
 
-TEST_CASE("What is not a DBN file is refused with what it is") {
+TEST_CASE("A file that is not DBN is refused with its kind") {
   const TemporaryDirectory directory;
   CHECK(errc_of(read_all(directory.file("missing")).end) == Errc::kNotFound);
   CHECK(says(read_all(directory.path()).end, "is a directory"));
@@ -226,7 +225,7 @@ TEST_CASE("What is not a DBN file is refused with what it is") {
   }
 }
 
-TEST_CASE("A rewound reader gives the same records again, also after an error") {
+TEST_CASE("A rewound reader returns the same records again, even after an error") {
   const TemporaryDirectory directory;
   const std::string bytes = mbo_metadata() + mbo_records(1, 40'000);
   const bool compressed = GENERATE(false, true);
@@ -243,7 +242,7 @@ TEST_CASE("A rewound reader gives the same records again, also after an error") 
   CHECK(second.end == first.end);
 }
 
-TEST_CASE("A reader that waits for a pipe gives up when it is told to, not before") {
+TEST_CASE("A reader that waits for a pipe stops only when it is interrupted") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const std::string bytes = mbo_metadata() + mbo_records(1, 1);
@@ -263,7 +262,7 @@ TEST_CASE("A reader that waits for a pipe gives up when it is told to, not befor
   ::close(ends[1]);
 }
 
-TEST_CASE("A record that has arrived on a pipe is not kept waiting for the next") {
+TEST_CASE("A record that has arrived on a pipe does not wait for the next") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const auto send = [&](const std::string& bytes) {
@@ -283,7 +282,7 @@ TEST_CASE("A record that has arrived on a pipe is not kept waiting for the next"
   CHECK(errc_of((*reader)->rewind()) == Errc::kUnsupported);
 }
 
-TEST_CASE("A reader that does not wait says that there is nothing yet, and goes on where it was") {
+TEST_CASE("A reader that does not wait reports that there is no data, and continues where it was") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const auto send = [&](const std::string& bytes) {

@@ -31,7 +31,7 @@ dbn::Metadata mapped(std::initializer_list<const char*> symbols) {
   return metadata;
 }
 
-TEST_CASE("A text is a symbol, also one of digits, and id: begins a number") {
+TEST_CASE("A text is a symbol, even one of digits, and id: begins a number") {
   for (const char* const symbol :
        {"ESH4", "005930", "7203", "0", "-1", "18446744073709551616", "ID:7", "i"}) {
     const auto name = parse_instrument(symbol);
@@ -53,7 +53,8 @@ TEST_CASE("A text is a symbol, also one of digits, and id: begins a number") {
   }
 }
 
-TEST_CASE("The nearest symbols of the bus are named, with their number and the form of a number") {
+TEST_CASE(
+    "The error names the nearest symbols of the bus with their numbers and the form of a number") {
   CHECK(refusal("ESH5", mapped({"NQH4", "ESM4", "CLG4", "ESH4", "ESH6"})) ==
         "instrument ESH5: bus ./es has no such symbol; the nearest of its 5 symbols are ESH4, ESH6 "
         "and ESM4. Give one of its symbols, or the instrument's number as id:N");
@@ -64,7 +65,7 @@ TEST_CASE("The nearest symbols of the bus are named, with their number and the f
         std::string::npos);
 }
 
-TEST_CASE("A number that is given as a symbol is refused with the form that was meant") {
+TEST_CASE("A number given as a symbol is refused with the intended form") {
   CHECK(refusal("17077", mapped({"ESH4"})).find("or id:17077 for the instrument of that number") !=
         std::string::npos);
 }
@@ -88,7 +89,7 @@ TEST_CASE("A symbol that the metadata lists without a number is not called unkno
   CHECK(refusal("IBM", listed).starts_with("instrument IBM: bus ./es has no symbols: "));
 }
 
-TEST_CASE("A bus without metadata has no symbols, and damaged metadata are an error of their own") {
+TEST_CASE("A bus without metadata has no symbols, and damaged metadata are a separate error") {
   const absl::Status none = unknown_symbol("instrument A", "A", "./es", {});
   CHECK(errc_of(none) == Errc::kNotFound);
   CHECK(std::string(none.message()).find("has no symbols") != std::string::npos);

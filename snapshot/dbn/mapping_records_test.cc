@@ -97,7 +97,7 @@ TEST_CASE("A symbol that metadata cannot hold is left out, as is a record of ano
   CHECK(found.empty());
 }
 
-TEST_CASE("Errors, mappings and news of the gateway are control records") {
+TEST_CASE("Errors, mappings and messages of the gateway are control records") {
   std::string record = mapping_record({"", "ESH4", 7, kMappedFrom});
   CHECK(dbn::is_control_record(std::as_bytes(std::span(record))));
   for (const char type : {'\x15', '\x17'}) {

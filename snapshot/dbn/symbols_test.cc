@@ -26,7 +26,7 @@ Symbols symbols_of(const dbn::Metadata& metadata) {
   return *symbols;
 }
 
-TEST_CASE("Nothing is known of an unknown symbol or instrument") {
+TEST_CASE("Lookups of an unknown symbol or instrument return nothing") {
   Symbols symbols;
   CHECK(symbols.empty());
   CHECK(symbols.names().empty());
@@ -37,7 +37,7 @@ TEST_CASE("Nothing is known of an unknown symbol or instrument") {
   CHECK(symbols.symbol(5, kJan2).empty());
 }
 
-TEST_CASE("Symbols and instruments stand for each other by date, and the last one outside of all") {
+TEST_CASE("Symbols map to instruments by date, and outside all dates to the last one") {
   Symbols symbols;
   symbols.add({"ESH4", 99, 20240103, 20240104});
   symbols.add({"NQH4", 17077, 20240103, 20240105});
@@ -53,8 +53,7 @@ TEST_CASE("Symbols and instruments stand for each other by date, and the last on
   CHECK(symbols.names() == std::vector<std::string>{"ESH4", "NQH4"});
 }
 
-TEST_CASE(
-    "A symbol stands for an instrument on its dates, and beyond them while no other one does") {
+TEST_CASE("A symbol maps to an instrument on its dates, and beyond them until another one does") {
   Symbols symbols;
   symbols.add({"ESH4", 1, 20240101, 20240103});
   symbols.add({"NQH4", 1, 20240103, 20240104});
@@ -73,7 +72,7 @@ TEST_CASE(
   CHECK_FALSE(symbols.stands_for("CLG4", 1, kJan2));
 }
 
-TEST_CASE("What is selected is known as before, with the other symbols of its instruments") {
+TEST_CASE("Selected symbols map as before, with the other symbols of their instruments") {
   Symbols symbols;
   symbols.add({"ESH4", 1, 20240101, 20240103});
   symbols.add({"NQH4", 1, 20240103, 20240104});
@@ -113,14 +112,14 @@ TEST_CASE("DBN metadata maps symbols to instruments, or instruments to symbols")
   CHECK(symbols.instrument_id("ESH4", 0) == 17077);
 }
 
-TEST_CASE("What is no number of an instrument is left out") {
+TEST_CASE("An invalid instrument number is omitted") {
   dbn::Metadata metadata;
   metadata.stype_in = dbn::SType::kRawSymbol;
   metadata.mappings = {{"ESH4", {{20240101, 20240103, "ES.FUT"}, {20240103, 20240105, ""}}}};
   CHECK(symbols_of(metadata).empty());
 }
 
-TEST_CASE("Bytes that are no metadata are refused") {
+TEST_CASE("Bytes that are not metadata are refused") {
   const std::string bytes = "no metadata";
   CHECK(errc_of(Symbols::of_metadata(std::as_bytes(std::span(bytes))).status()) == Errc::kBadInput);
 }

@@ -94,7 +94,7 @@ TEST_CASE("The last pair of each key is kept, sorted by the number of the key") 
   CHECK(all[2].key == high);
 }
 
-TEST_CASE("An entry is the record, whole, and its key is the one that it stands under") {
+TEST_CASE("An entry is the whole record, and its key is the one that it is stored under") {
   Latest<dbn::Mbp1Msg> latest(dbn::kSchemaMbp1);
   dbn::Mbp1Msg record;
   std::memset(&record, 0x5a, sizeof record);
@@ -108,7 +108,7 @@ TEST_CASE("An entry is the record, whole, and its key is the one that it stands 
   CHECK(shape.entry_record_bytes == sizeof record);
 }
 
-TEST_CASE("A record is put blind, every record settles, and a loss changes nothing") {
+TEST_CASE("A record is put without a lookup, every record settles, and a loss changes nothing") {
   Latest<kv16::Record> latest(kv16::kSchema);
   const kv16::Record record{1, 2};
   const auto bytes = std::as_bytes(std::span(&record, 1));
@@ -121,7 +121,7 @@ TEST_CASE("A record is put blind, every record settles, and a loss changes nothi
   CHECK_FALSE(latest.fold->reads(bytes, key));
 }
 
-TEST_CASE("A fold that a schema does not have is refused, with those that it has") {
+TEST_CASE("A fold that a schema does not have is refused, with the valid ones") {
   const auto refusal = [](const char* name, const char* schema) {
     const absl::Status status = make_fold(name, schema).status();
     CHECK(errc_of(status) == Errc::kInvalidArgument);
@@ -133,13 +133,13 @@ TEST_CASE("A fold that a schema does not have is refused, with those that it has
   CHECK(make_fold("orders", dbn::kSchemaMbo).ok());
 }
 
-TEST_CASE("Where no fold is named, market by order means the orders, all else the latest") {
+TEST_CASE("Without a fold's name, market by order gets orders, and other schemas get latest") {
   CHECK(default_fold(dbn::kSchemaMbo) == "orders");
   CHECK(default_fold(dbn::kSchemaMbp1) == "latest");
   CHECK(default_fold(kv16::kSchema) == "latest");
 }
 
-TEST_CASE("A record or an entry of another size changes nothing, whatever the fold") {
+TEST_CASE("A record or an entry of another size changes nothing in any fold") {
   using Case = std::pair<const char*, const char*>;
   const auto [name, schema] = GENERATE(
       Case(kFoldLatest, "dbn.mbo"), Case(kFoldLatest, "dbn.trades"), Case(kFoldLatest, "dbn.mbp-1"),

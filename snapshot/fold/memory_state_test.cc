@@ -42,7 +42,7 @@ std::string found(MemoryState& state, const std::string& key) {
   return entry == nullptr ? "" : std::string(reinterpret_cast<const char*>(entry), kEntryBytes);
 }
 
-TEST_CASE("What was put is found, what was erased is not") {
+TEST_CASE("Put entries are found, erased ones are not") {
   MemoryState state(test_shape());
   state.put(bytes("abc"), bytes("abc-1"));
   state.put(bytes("abd"), bytes("abd-1"));
@@ -57,7 +57,7 @@ TEST_CASE("What was put is found, what was erased is not") {
   CHECK(found(state, "abc").empty());
 }
 
-TEST_CASE("Entries come in the order of memcmp, whatever the order of puts") {
+TEST_CASE("Entries are in the order of memcmp, whatever the order of puts") {
   MemoryState state(test_shape());
   for (const char* key : {"\xff\x01\x01", "ab\x7f", "ab\x80", "aaa"}) {
     state.put(bytes(key), bytes(std::string(key) + "--"));
@@ -65,7 +65,7 @@ TEST_CASE("Entries come in the order of memcmp, whatever the order of puts") {
   CHECK(all_of(state) == "aaa--ab\x7f--ab\x80--\xff\x01\x01--");
 }
 
-TEST_CASE("A prefix takes with it what begins with it, and nothing beside") {
+TEST_CASE("Erasing a prefix erases only the keys that begin with it") {
   MemoryState state(test_shape());
   const std::string keys[] = {"ab\xff", "ac" + std::string(1, '\0'), "acc", "ac\xff", "ad1"};
   for (const std::string& key : keys) state.put(bytes(key), bytes(key + "--"));
@@ -103,7 +103,7 @@ TEST_CASE("A digest in pieces is the digest of the whole") {
   }
 }
 
-TEST_CASE("Whatever comes and goes, the state is that of a sorted map") {
+TEST_CASE("After any puts and erases, the state equals a sorted map") {
   std::mt19937 random(1);
   MemoryState state(test_shape());
   std::map<std::string, std::string> model;
@@ -172,8 +172,7 @@ TEST_CASE("Keys and prefixes of any length are compared as bytes") {
   }
 }
 
-TEST_CASE(
-    "Keys that come once and go are out of the order for good, whoever brings it up to date") {
+TEST_CASE("Erased keys are removed from the order for good, whichever call updates it") {
   constexpr std::uint32_t kLive = 500;
   const auto key_of = [](std::uint32_t number) {
     return std::string{static_cast<char>(number >> 16), static_cast<char>(number >> 8),
@@ -192,7 +191,7 @@ TEST_CASE(
   CHECK(all_of(state) == expected);
 }
 
-TEST_CASE("What comes and goes leaves no memory behind, though nobody asks for the order") {
+TEST_CASE("Erased entries leave no memory behind, even if the order is never read") {
   MemoryState state(test_shape());
   const auto cycle = [&](int count) {
     for (int i = 0; i < count; ++i) {
@@ -213,7 +212,7 @@ TEST_CASE("What comes and goes leaves no memory behind, though nobody asks for t
   CHECK(heap_bytes() <= before + 100'000);
 }
 
-TEST_CASE("A state that was moved from place to place is the same state") {
+TEST_CASE("A state that was moved is the same state") {
   MemoryState first(test_shape());
   first.put(bytes("abc"), bytes("abc-1"));
   MemoryState second = std::move(first);

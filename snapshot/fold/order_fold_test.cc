@@ -29,7 +29,7 @@ TEST_CASE("An added order rests as its record has it, as an add of a snapshot") 
   CHECK(orders.misfits() == 0);
 }
 
-TEST_CASE("Orders of one price queue as they came") {
+TEST_CASE("Orders of one price are queued in their order of arrival") {
   TestOrders orders;
   for (const std::uint64_t id : Ids{5, 3, 4}) orders.add(id, kAsk, 100, 1);
   orders.add(1, kAsk, 99, 1);
@@ -38,7 +38,7 @@ TEST_CASE("Orders of one price queue as they came") {
   CHECK(orders.queue(kBid, 100).empty());
 }
 
-TEST_CASE("A partial cancel takes its size from what is left and keeps the place") {
+TEST_CASE("A partial cancel reduces the remaining size and keeps the queue rank") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -50,7 +50,7 @@ TEST_CASE("A partial cancel takes its size from what is left and keeps the place
   CHECK(orders.misfits() == 0);
 }
 
-TEST_CASE("A cancel of all that is left removes the order") {
+TEST_CASE("A cancel of the remaining size removes the order") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.cancel(1, 4);
@@ -59,7 +59,7 @@ TEST_CASE("A cancel of all that is left removes the order") {
   CHECK(orders.misfits() == 0);
 }
 
-TEST_CASE("A cancel of more than is left removes the order and is a misfit") {
+TEST_CASE("A cancel of more than the remaining size removes the order and is a misfit") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.cancel(1, 11);
@@ -86,14 +86,14 @@ TEST_CASE("A cancel of an order that does not rest is ignored and is a misfit") 
   CHECK(orders.misfits() == 1);
 }
 
-TEST_CASE("A cancel goes by its order, whatever price and side it names") {
+TEST_CASE("A cancel uses only the order id, whatever its price and side") {
   TestOrders orders;
   orders.add(1, kAsk, 100, 10);
   orders.apply(test_record(Action::kCancel, 1, kNoSide, dbn::kUndefPrice, 3));
   CHECK(orders.left(1) == 7);
 }
 
-TEST_CASE("A smaller size keeps the place") {
+TEST_CASE("A smaller size keeps the queue rank") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -102,7 +102,7 @@ TEST_CASE("A smaller size keeps the place") {
   CHECK(orders.queue(kBid, 100) == Ids{1, 2});
 }
 
-TEST_CASE("The same size keeps the place") {
+TEST_CASE("The same size keeps the queue rank") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -110,7 +110,7 @@ TEST_CASE("The same size keeps the place") {
   CHECK(orders.queue(kBid, 100) == Ids{1, 2});
 }
 
-TEST_CASE("A growth in size loses the place") {
+TEST_CASE("A larger size loses the queue rank") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -119,7 +119,7 @@ TEST_CASE("A growth in size loses the place") {
   CHECK(orders.queue(kBid, 100) == Ids{2, 1});
 }
 
-TEST_CASE("A growth back to what it was before a partial cancel loses the place") {
+TEST_CASE("An increase to the size before a partial cancel loses the queue rank") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -128,7 +128,7 @@ TEST_CASE("A growth back to what it was before a partial cancel loses the place"
   CHECK(orders.queue(kBid, 100) == Ids{2, 1});
 }
 
-TEST_CASE("A change of price loses the place, even with a smaller size, even there and back") {
+TEST_CASE("A change of price loses the queue rank, even with a smaller size, even there and back") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -139,7 +139,7 @@ TEST_CASE("A change of price loses the place, even with a smaller size, even the
   CHECK(orders.queue(kBid, 100) == Ids{2, 1});
 }
 
-TEST_CASE("A change of side loses the place") {
+TEST_CASE("A change of side loses the queue rank") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kAsk, 100, 10);
@@ -166,7 +166,7 @@ TEST_CASE("A modify to nothing removes the order and is a misfit, as is an add o
   CHECK(orders.misfits() == 2);
 }
 
-TEST_CASE("An add of an id that rests replaces it at the end of the queue and is a misfit") {
+TEST_CASE("An add of a resting id replaces it at the end of the queue and is a misfit") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -175,7 +175,7 @@ TEST_CASE("An add of an id that rests replaces it at the end of the queue and is
   CHECK(orders.misfits() == 1);
 }
 
-TEST_CASE("An add of a snapshot replaces an id that rests, and is no misfit") {
+TEST_CASE("An add of a snapshot replaces a resting id, and is not a misfit") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(1, kBid, 101, 8, dbn::kFlagSnapshot);
@@ -226,7 +226,7 @@ TEST_CASE("Trades, fills and records without an action leave the orders alone") 
   CHECK(orders.misfits() == 0);
 }
 
-TEST_CASE("Each instrument that is seen has a book, whatever its first record is") {
+TEST_CASE("Each instrument with a record has a book, whatever its first record is") {
   TestOrders orders;
   orders.apply(test_record(Action::kNone, 0, kNoSide, dbn::kUndefPrice, 0));
   const OrderEntry book = orders.book();
@@ -237,13 +237,13 @@ TEST_CASE("Each instrument that is seen has a book, whatever its first record is
   CHECK(book.msg.price == dbn::kUndefPrice);
 }
 
-TEST_CASE("A record is one misfit, however much is wrong with it") {
+TEST_CASE("A record counts as one misfit, even with several faults") {
   TestOrders orders;
   orders.modify(1, kBid, 100, 0);
   CHECK(orders.misfits() == 1);
 }
 
-TEST_CASE("Misfits are counted on through a clear") {
+TEST_CASE("Misfits are still counted after a clear") {
   TestOrders orders;
   orders.cancel(1, 1);
   orders.clear();
@@ -252,7 +252,7 @@ TEST_CASE("Misfits are counted on through a clear") {
   CHECK(orders.book().msg.order_id == 3);
 }
 
-TEST_CASE("The state settles after a record flagged LAST, and a book says whether it does") {
+TEST_CASE("The state settles after a record flagged LAST, and a book contains whether it has") {
   TestOrders orders;
   const auto settles = [&](const dbn::MboMsg& msg) {
     return orders.fold().settles(std::as_bytes(std::span(&msg, 1)));
@@ -266,7 +266,7 @@ TEST_CASE("The state settles after a record flagged LAST, and a book says whethe
   CHECK((orders.book().msg.flags & dbn::kFlagLast) != 0);
 }
 
-TEST_CASE("The key that a record will look up is its order's") {
+TEST_CASE("The key that a record looks up is that of its order") {
   TestOrders orders;
   OrderKey key{};
   const auto reads = [&](const dbn::MboMsg& msg) {
@@ -285,7 +285,7 @@ TEST_CASE("The key that a record will look up is its order's") {
   }
 }
 
-TEST_CASE("An order's place can be asked of its entry") {
+TEST_CASE("An entry contains the queue rank of its order") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.add(2, kBid, 100, 10);
@@ -293,7 +293,7 @@ TEST_CASE("An order's place can be asked of its entry") {
   CHECK(orders.fold().place_of(std::as_bytes(std::span(&second, 1))) == 2);
 }
 
-TEST_CASE("Every entry's key is the one that it stands under") {
+TEST_CASE("Every entry's key is the one that it is stored under") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
   orders.lose(3);

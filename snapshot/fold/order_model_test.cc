@@ -93,7 +93,7 @@ class MapState : public FoldState {
   std::map<std::string, std::string> entries_;
 };
 
-TEST_CASE("After any records the state is what the rules say") {
+TEST_CASE("After any records, the state follows the rules") {
   const std::uint64_t streams = count_from("LAPWING_FOLD_STREAMS", 300);
   std::set<OrderModel::Trust> trusts;
   std::uint64_t misfits = 0;
@@ -130,7 +130,7 @@ TEST_CASE("After any records the state is what the rules say") {
   CHECK(good > streams / 8);
 }
 
-TEST_CASE("A run that is cut anywhere and goes on from the entries ends in the same state") {
+TEST_CASE("A run that is cut anywhere and continues from the entries ends in the same state") {
   std::mt19937 random(7);
   for (std::uint32_t seed = 1000; seed < 1010; ++seed) {
     const std::vector<Step> steps = draw_stream(seed, 300);
@@ -149,7 +149,7 @@ TEST_CASE("A run that is cut anywhere and goes on from the entries ends in the s
   }
 }
 
-TEST_CASE("What holds the state does not change it") {
+TEST_CASE("The kind of storage does not change the state") {
   for (std::uint32_t seed = 2000; seed < 2020; ++seed) {
     const std::vector<Step> steps = draw_stream(seed, 2'000);
     MemoryState memory(OrderFold().shape());

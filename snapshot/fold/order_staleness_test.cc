@@ -43,7 +43,7 @@ TEST_CASE("A loss makes every book stale at once, and rewrites none") {
   CHECK(loss->msg.order_id == 3);
 }
 
-TEST_CASE("Losses add up, and the last one says how far") {
+TEST_CASE("Losses add up, and the last one has the last lost sequence") {
   TestOrders orders;
   orders.add(1, Side::kBid, 100, 10);
   orders.lose(3);
@@ -53,7 +53,7 @@ TEST_CASE("Losses add up, and the last one says how far") {
   CHECK(orders.entry(loss_key())->msg.order_id == 13);
 }
 
-TEST_CASE("A loss of nothing is none") {
+TEST_CASE("An empty loss is ignored") {
   TestOrders orders;
   orders.add(1, Side::kBid, 100, 10);
   orders.lose(0);
@@ -61,7 +61,7 @@ TEST_CASE("A loss of nothing is none") {
   CHECK(orders.state().size() == 2);
 }
 
-TEST_CASE("A stale book stays stale and goes on with what comes, and counts no misfits") {
+TEST_CASE("A stale book stays stale, continues with new records, and counts no misfits") {
   TestOrders orders = after_loss();
   orders.cancel(1, 4);
   orders.cancel(77, 1);
@@ -118,8 +118,7 @@ TEST_CASE("A book without its beginning is stale until a clear, be that the firs
   CHECK(loss->msg.order_id == 0);
 }
 
-TEST_CASE(
-    "A snapshot that is under way at the beginning leaves the book stale, a later one does not") {
+TEST_CASE("A snapshot in progress at the beginning leaves the book stale; a later one does not") {
   TestOrders orders;
   orders.lose_beginning();
   orders.add(1, Side::kBid, 100, 10, dbn::kFlagSnapshot);
@@ -130,7 +129,7 @@ TEST_CASE(
   CHECK_FALSE(orders.is_stale());
 }
 
-TEST_CASE("A loss after a missing beginning is the loss of its records") {
+TEST_CASE("A loss after a missing beginning counts its records") {
   TestOrders orders;
   orders.lose_beginning();
   orders.add(1, Side::kBid, 100, 10);
@@ -139,7 +138,7 @@ TEST_CASE("A loss after a missing beginning is the loss of its records") {
   CHECK(orders.entry(loss_key())->msg.order_id == 3);
 }
 
-TEST_CASE("A snapshot makes a stale book good when it ends with LAST, without what was left") {
+TEST_CASE("A snapshot makes a stale book good when it ends with LAST, without leftover orders") {
   TestOrders orders = after_loss();
   orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   CHECK(orders.is_stale());
@@ -153,7 +152,7 @@ TEST_CASE("A snapshot makes a stale book good when it ends with LAST, without wh
   CHECK(orders.book().place == 7);
 }
 
-TEST_CASE("A snapshot without LAST has ended when a record comes that is not of it") {
+TEST_CASE("A snapshot without LAST ends at the first record that is not part of it") {
   TestOrders orders = after_loss();
   orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   orders.add(4, Side::kBid, 99, 1, dbn::kFlagSnapshot);
@@ -220,7 +219,7 @@ TEST_CASE("An empty snapshot is a clear") {
   CHECK_FALSE(orders.is_stale());
 }
 
-TEST_CASE("A snapshot does not touch a good book but for the orders that it lists") {
+TEST_CASE("A snapshot changes only the listed orders of a good book") {
   TestOrders orders;
   orders.add(1, Side::kBid, 100, 10);
   orders.add(2, Side::kBid, 100, 10);
@@ -237,7 +236,7 @@ TEST_CASE("A trade of a replay does not begin a snapshot") {
   CHECK(orders.left(1) == 10);
 }
 
-TEST_CASE("The venue's own word that a book may be bad makes it stale until a clear") {
+TEST_CASE("A venue's flag that a book may be bad makes it stale until a clear") {
   TestOrders orders;
   orders.add(1, Side::kBid, 100, 10);
   orders.add(2, Side::kBid, 100, 10, dbn::kFlagLast | dbn::kFlagMaybeBadBook);
@@ -254,7 +253,7 @@ TEST_CASE("The venue's own word that a book may be bad makes it stale until a cl
   CHECK_FALSE(orders.is_stale());
 }
 
-TEST_CASE("A snapshot that the venue itself doubts leaves the book stale") {
+TEST_CASE("A snapshot that the venue flags as bad leaves the book stale") {
   TestOrders orders = after_loss();
   constexpr std::uint8_t kDoubted = dbn::kFlagSnapshot | dbn::kFlagMaybeBadBook;
   orders.add(3, Side::kBid, 99, 1, kDoubted);
@@ -270,7 +269,7 @@ void add_top(TestOrders& orders, Side side, std::int64_t price, std::uint32_t si
   orders.add(0, side, price, size, dbn::kFlagTop | dbn::kFlagLast);
 }
 
-TEST_CASE("A top replaces its side and leaves the other, whatever their order ids") {
+TEST_CASE("A top replaces its side and keeps the other, whatever their order ids") {
   TestOrders orders;
   add_top(orders, Side::kBid, 100, 10);
   add_top(orders, Side::kAsk, 102, 3);
@@ -312,7 +311,7 @@ TEST_CASE("A clear removes the tops") {
   CHECK(orders.state().size() == 1);
 }
 
-TEST_CASE("A book has orders or tops: the first record of the other sort drops what it had") {
+TEST_CASE("A book has orders or tops: the first record of the other kind removes the old ones") {
   TestOrders orders;
   orders.add(1, Side::kBid, 100, 10);
   orders.add(2, Side::kAsk, 102, 10);
@@ -324,7 +323,7 @@ TEST_CASE("A book has orders or tops: the first record of the other sort drops w
   CHECK(orders.left(3) == 1);
 }
 
-TEST_CASE("A top of no side is ignored and is a misfit") {
+TEST_CASE("A top without a side is ignored and is a misfit") {
   TestOrders orders;
   add_top(orders, Side::kNone, 100, 10);
   CHECK(orders.state().size() == 1);

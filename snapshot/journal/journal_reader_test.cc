@@ -70,7 +70,7 @@ using Gaps = std::vector<std::pair<Sequence, Sequence>>;
 
 }  // namespace
 
-TEST_CASE("Every record up to archived is read, once and in order, whatever the size of a read") {
+TEST_CASE("Every record up to archived is read once and in order, with any size of a read") {
   JournalFixture journal;
   build(journal);
   const auto reader = open_reader(journal);
@@ -81,7 +81,7 @@ TEST_CASE("Every record up to archived is read, once and in order, whatever the 
   }
 }
 
-TEST_CASE("Records of every size come out as they went in") {
+TEST_CASE("Records of every size are read as they were written") {
   for (const std::uint32_t record_bytes : {8u, 13u, 16u, 48u, 56u, 57u, 80u, 120u, 1000u, 4088u}) {
     const std::uint32_t slot_bytes = slot_bytes_for(record_bytes);
     JournalFixture journal({slot_bytes, record_bytes, kSegmentSlotBytesMin / slot_bytes});
@@ -135,7 +135,7 @@ TEST_CASE("A reader keeps up with a journal that grows record by record within a
   }
 }
 
-TEST_CASE("A slot that archived promises and that is not there is damage, not silence") {
+TEST_CASE("A missing slot below archived is damage, and is reported") {
   JournalFixture journal;
   build(journal);
   const auto reader = open_reader(journal);
@@ -146,7 +146,8 @@ TEST_CASE("A slot that archived promises and that is not there is damage, not si
 }
 
 TEST_CASE(
-    "Any flipped bit of a block or its sum costs that block at most and never a wrong record") {
+    "A flipped bit of a block or its sum loses at most that block, and never yields a wrong "
+    "record") {
   JournalFixture journal;
   build(journal);
   const Sequence block_first = 1 + 64 * 5;
@@ -173,7 +174,7 @@ TEST_CASE(
   REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps.empty());
 }
 
-TEST_CASE("Beyond what its sum covers a durable block is damage, and a sum may cover more") {
+TEST_CASE("A durable block beyond its sum is damage, and a sum may cover more") {
   JournalFixture journal;
   build(journal);
   const auto block = static_cast<std::uint64_t>((kDurable - 1) / 64);
@@ -184,7 +185,7 @@ TEST_CASE("Beyond what its sum covers a durable block is damage, and a sum may c
   REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps.empty());
 }
 
-TEST_CASE("A sum that matches wrong stamps does not make them right") {
+TEST_CASE("A sum that matches wrong stamps does not make them valid") {
   JournalFixture journal;
   build(journal);
   const std::uint64_t stamp = 2 * 333;
@@ -195,7 +196,7 @@ TEST_CASE("A sum that matches wrong stamps does not make them right") {
   REQUIRE(pass.details[0].find("sequence 334") != std::string::npos);
 }
 
-TEST_CASE("Sums and blocks of another place or another journal are not taken") {
+TEST_CASE("Sums and blocks of another offset or journal are not accepted") {
   JournalFixture journal;
   build(journal);
   const std::string whole_sum = file_bytes(journal.file(0, "sum"));
@@ -205,7 +206,7 @@ TEST_CASE("Sums and blocks of another place or another journal are not taken") {
   REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps == Gaps{{321, 384}});
 }
 
-TEST_CASE("A damaged header costs its segment, and says so") {
+TEST_CASE("A damaged header loses its segment, and is reported") {
   JournalFixture journal;
   build(journal);
   for (const std::uint64_t offset : {0u, 9u, 20u, 40u, 50u, 100u, 4000u, 4090u}) {
@@ -217,7 +218,7 @@ TEST_CASE("A damaged header costs its segment, and says so") {
   }
 }
 
-TEST_CASE("A segment that is missing is damage, at the front too, unless retention removed it") {
+TEST_CASE("A missing segment is damage, even the first one, unless retention removed it") {
   JournalFixture journal;
   build(journal);
   std::filesystem::remove(journal.file(1, "jnl"));
@@ -238,7 +239,7 @@ TEST_CASE("A segment that is missing is damage, at the front too, unless retenti
   REQUIRE(pass.records == kArchived - 2048);
 }
 
-TEST_CASE("A journal that is moved while it is read is read on") {
+TEST_CASE("A journal that is moved while it is read can still be read") {
   JournalFixture journal;
   build(journal);
   const auto reader = open_reader(journal);
@@ -250,7 +251,7 @@ TEST_CASE("A journal that is moved while it is read is read on") {
   REQUIRE(pass.gaps.empty());
 }
 
-TEST_CASE("A file that is missing is no lasting damage: the next read looks for it again") {
+TEST_CASE("A missing file is not final damage: the next read searches for it again") {
   const std::string suffix = GENERATE("jnl", "sum");
   JournalFixture journal;
   build(journal);
@@ -268,7 +269,7 @@ TEST_CASE("A file that is missing is no lasting damage: the next read looks for 
   REQUIRE(out == journal.record(1025));
 }
 
-TEST_CASE("What is missing from a journal that was moved or removed says so") {
+TEST_CASE("The error about a missing file reports that the journal was moved or removed") {
   JournalFixture journal;
   build(journal);
   const auto reader = open_reader(journal);
@@ -286,7 +287,7 @@ TEST_CASE("What is missing from a journal that was moved or removed says so") {
   REQUIRE(hole->detail.find("was removed") != std::string::npos);
 }
 
-TEST_CASE("Damaged bytes are not taken for a missing file") {
+TEST_CASE("Damaged bytes are not mistaken for a missing file") {
   JournalFixture journal;
   build(journal);
   flip_bit(journal.file(1, "jnl"), 4096 + 100, 3);
@@ -296,7 +297,7 @@ TEST_CASE("Damaged bytes are not taken for a missing file") {
   REQUIRE_FALSE(hole->missing_file);
 }
 
-TEST_CASE("Below the oldest retained the gap is pruned, though the file is still there") {
+TEST_CASE("Below the oldest retained sequence, the gap is pruned although the file still exists") {
   JournalFixture journal;
   build(journal);
   const Pass pass = read_all(*open_reader(journal), journal, {kDurable, kArchived, 1025});
@@ -322,7 +323,7 @@ TEST_CASE("A reader that has a segment open keeps it when it is pruned") {
   REQUIRE(reader->read(1, {8200, 8200, 8193}, out)->gap);  // no longer open
 }
 
-TEST_CASE("A missing sum file is damage of what is durable and of nothing beyond") {
+TEST_CASE("A missing sum file is damage of durable records, and not of later ones") {
   JournalFixture journal;
   build(journal);
   std::filesystem::remove(journal.file(2, "sum"));
@@ -331,7 +332,7 @@ TEST_CASE("A missing sum file is damage of what is durable and of nothing beyond
   REQUIRE(pass.records == kArchived - 64);
 }
 
-TEST_CASE("A file that is cut short is damage from the cut on") {
+TEST_CASE("A truncated file is damage from the cut on") {
   JournalFixture journal;
   build(journal);
   std::filesystem::resize_file(journal.file(1, "jnl"), 4096 + 100 * 64);
@@ -361,7 +362,7 @@ TEST_CASE("A void has its exact bounds and lies between the records of two sessi
   REQUIRE(inside->cause == GapCause::kVoid);
 }
 
-TEST_CASE("A void that was recorded meanwhile is seen after a refresh") {
+TEST_CASE("A void that was recorded meanwhile is visible after a refresh") {
   JournalFixture journal;
   build(journal);
   const auto reader = open_reader(journal);
@@ -388,7 +389,7 @@ TEST_CASE("Two sessions that share a block are one journal") {
   REQUIRE(read_all(*reader, journal, *reader->settled_bounds()).records == 300);
 }
 
-TEST_CASE("Without a publisher the sums say how far the journal goes, and an end says it better") {
+TEST_CASE("Without a publisher, the sums show the end of the journal, unless an end is recorded") {
   JournalFixture journal;
   build(journal);
   auto bounds = open_reader(journal)->settled_bounds();
@@ -403,7 +404,7 @@ TEST_CASE("Without a publisher the sums say how far the journal goes, and an end
   REQUIRE(open_reader(journal)->settled_bounds()->durable == 2050);
 }
 
-TEST_CASE("Sums beyond a break prove nothing") {
+TEST_CASE("Sums after a break prove nothing") {
   JournalFixture journal;
   build(journal);
   const SumEntry none{};
@@ -413,7 +414,7 @@ TEST_CASE("Sums beyond a break prove nothing") {
   REQUIRE(open_reader(journal)->settled_bounds()->durable == 643);
 }
 
-TEST_CASE("A damaged sum does not hide what lies behind it from a reader") {
+TEST_CASE("A damaged sum does not hide later records from a reader") {
   JournalFixture journal;
   build(journal);
   flip_bit(journal.file(0, "sum"), 10 * sizeof(SumEntry) + 9, 0);
@@ -423,7 +424,7 @@ TEST_CASE("A damaged sum does not hide what lies behind it from a reader") {
   REQUIRE(read_all(*reader, journal, bounds).gaps == Gaps{{641, 704}});
 }
 
-TEST_CASE("There is no reader for a journal that no session names") {
+TEST_CASE("A journal that no session names has no reader") {
   JournalFixture journal;
   REQUIRE(errc_of(JournalReader::open(journal.disk(), journal.root(), fixture_id(8)).status()) ==
           Errc::kNotFound);
@@ -441,7 +442,7 @@ TEST_CASE("A segment that is a link is not followed") {
   REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps == Gaps{{1025, 2048}});
 }
 
-TEST_CASE("A time finds its place or one a little before, never one after") {
+TEST_CASE("A time finds its record or one shortly before, never a later one") {
   JournalFixture journal;
   build(journal);
   // One entry per 50 records, 1,000 ns apart. Record n was published at n × 20 ns at the latest.
@@ -476,7 +477,7 @@ TEST_CASE("A time finds its place or one a little before, never one after") {
   REQUIRE(expect(1'000'000) == 1);
 }
 
-TEST_CASE("Where the clock was set back between sessions, a time finds its first place") {
+TEST_CASE("If the clock was set back between sessions, a time finds the first match") {
   JournalFixture journal;
   build(journal);
   for (Sequence n = 100; n <= 1000; n += 100) journal.write_time(n, n);

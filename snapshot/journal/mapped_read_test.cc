@@ -79,7 +79,7 @@ TEST_CASE("A reader in sequence maps finished segments, and no other") {
   REQUIRE_FALSE(reading.maps_segment(2));
 }
 
-TEST_CASE("Mapped or not, the same records come out, whatever the size of a read") {
+TEST_CASE("Mapped and unmapped reads return the same records, with any size of a read") {
   for (const std::size_t at_once : {1u, 100u, 1000u, 1024u, 4000u, 4096u, 5000u, 20000u}) {
     Reading reading;
     REQUIRE(reading.read_to_end(at_once) == std::pair(kLast, std::uint64_t{0}));
@@ -102,7 +102,7 @@ TEST_CASE("A small read does not map") {
   REQUIRE_FALSE(reading.maps_segment(0));
 }
 
-TEST_CASE("A segment that others may write is read, not mapped") {
+TEST_CASE("A segment that other users may write is read, not mapped") {
   Reading reading;
   std::filesystem::permissions(reading.journal.file(0, "jnl"), std::filesystem::perms::group_write,
                                std::filesystem::perm_options::add);
@@ -112,7 +112,7 @@ TEST_CASE("A segment that others may write is read, not mapped") {
   }
 }
 
-TEST_CASE("A flipped bit of a mapped segment costs its block and nothing else") {
+TEST_CASE("A flipped bit of a mapped segment loses only its block") {
   for (const Sequence n : {2000u, 4097u, 8192u, 8193u, 16384u}) {
     Reading reading;
     flip_bit(reading.journal.file((n - 1) / 8192, "jnl"), kGeometry.offset_of(n) + 20, 3);
@@ -120,7 +120,8 @@ TEST_CASE("A flipped bit of a mapped segment costs its block and nothing else") 
   }
 }
 
-TEST_CASE("A segment that is cut short while it is mapped is damage, and ends no process") {
+TEST_CASE(
+    "A segment that is truncated while it is mapped is damage, and does not end the process") {
   Reading reading;
   while (!reading.maps_segment(0)) reading.read();
   const Sequence cut = reading.next + 64;

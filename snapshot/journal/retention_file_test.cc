@@ -32,7 +32,7 @@ void remove_segment(const JournalFixture& journal, std::uint64_t segment) {
 
 }  // namespace
 
-TEST_CASE("Without the file nothing was removed, whatever is missing") {
+TEST_CASE("Without the file nothing was removed, whatever segments are missing") {
   JournalFixture journal;
   build_retained(journal, 0);
   std::filesystem::remove(journal.retention_file());
@@ -43,7 +43,7 @@ TEST_CASE("Without the file nothing was removed, whatever is missing") {
   CHECK(retained->segments == std::vector<std::uint64_t>{1, 2, 3, 4});
 }
 
-TEST_CASE("What retention recorded holds, whether the segments there are more or fewer") {
+TEST_CASE("The record of retention is valid whether more or fewer segments exist") {
   JournalFixture journal;
   build_retained(journal, 2);
   CHECK(oldest(journal) == 1);  // recorded, and killed before anything was unlinked
@@ -59,7 +59,7 @@ TEST_CASE("What retention recorded holds, whether the segments there are more or
   CHECK(retained->segments == std::vector<std::uint64_t>{3, 4});
 }
 
-TEST_CASE("One damaged copy is no loss, two are as no file") {
+TEST_CASE("One damaged copy loses nothing; two are like a missing file") {
   JournalFixture journal;
   build_retained(journal, 2);
   journal.retain_from_segment(2);
@@ -74,7 +74,7 @@ TEST_CASE("One damaged copy is no loss, two are as no file") {
   }
 }
 
-TEST_CASE("An entry of another journal, and one that names no segment's beginning, says nothing") {
+TEST_CASE("An entry of another journal, or without the beginning of a segment, is ignored") {
   JournalFixture journal;
   build_retained(journal, 2);
   JournalFiles files = files_of(journal);
@@ -85,7 +85,7 @@ TEST_CASE("An entry of another journal, and one that names no segment's beginnin
   CHECK(read_retained_from(files).value() == 1);
 }
 
-TEST_CASE("What lies in its place and is no file says nothing") {
+TEST_CASE("Something other than a file in its place is ignored") {
   JournalFixture journal;
   build_retained(journal, 0);
   std::filesystem::remove(journal.retention_file());
@@ -94,7 +94,7 @@ TEST_CASE("What lies in its place and is no file says nothing") {
   CHECK(errc_of(RetentionFile::open(files_of(journal)).status()) == Errc::kNotALapwingFile);
 }
 
-TEST_CASE("It is made with its first reading, goes up and never down, and is read back") {
+TEST_CASE("It is created by the first reading, never decreases, and is read back") {
   JournalFixture journal;
   {
     auto file = RetentionFile::open(files_of(journal));

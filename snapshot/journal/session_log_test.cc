@@ -132,7 +132,7 @@ TEST_CASE("A reader with a limit refuses either file if it is larger") {
   CHECK(SessionLog::open_read_only(disk, directory.path()).ok());
 }
 
-TEST_CASE("A new session log is empty, and there is none where none was made") {
+TEST_CASE("A new session log is empty, and without creation there is none") {
   TemporaryDirectory directory;
   PosixDisk disk;
   REQUIRE(errc_of(SessionLog::open_read_only(disk, directory.path()).status()) == Errc::kNotFound);
@@ -142,7 +142,7 @@ TEST_CASE("A new session log is empty, and there is none where none was made") {
   REQUIRE(SessionLog::open_read_only(disk, directory.path())->sessions().empty());
 }
 
-TEST_CASE("What was appended is read back by writer and reader alike") {
+TEST_CASE("Appended rows are read back by both writer and reader") {
   Sessions files;
   require_the_two_sessions(*files.open());
   require_the_two_sessions(*files.read());
@@ -153,7 +153,7 @@ TEST_CASE("What was appended is read back by writer and reader alike") {
   REQUIRE(files.read()->last()->begin.wall_ns > 0);
 }
 
-TEST_CASE("A void is known by every sequence in it and by none beside it") {
+TEST_CASE("A void is found by every sequence in it, and by no other") {
   Sessions files;
   const auto log = files.read();
   Sequence first = 0;
@@ -167,7 +167,7 @@ TEST_CASE("A void is known by every sequence in it and by none beside it") {
   REQUIRE_FALSE(log->in_void(id(2), 101, first, last));
 }
 
-TEST_CASE("A reader that refreshes sees what was appended meanwhile") {
+TEST_CASE("A reader that refreshes sees rows appended meanwhile") {
   Sessions files;
   auto writer = files.open();
   auto reader = files.read();
@@ -177,7 +177,7 @@ TEST_CASE("A reader that refreshes sees what was appended meanwhile") {
   REQUIRE(reader->last()->end->last == 2000);
 }
 
-TEST_CASE("A flipped bit in one copy loses nothing, and opening for writing heals it") {
+TEST_CASE("A flipped bit in one copy loses nothing, and opening for writing repairs it") {
   Sessions files;
   const std::string whole = files.bytes(0);
   for (int copy = 0; copy < 2; ++copy) {
@@ -229,7 +229,7 @@ TEST_CASE("An entry that was lost from both copies before a later one is damage"
 }
 
 // A hole of a petabyte takes no space on disk, but days to read.
-TEST_CASE("A log that is longer than any log is damage, and is not read") {
+TEST_CASE("A log beyond the maximum size is damage, and is not read") {
   Sessions files;
   const int copy = GENERATE(0, 1);
   constexpr std::uint64_t kBytesMax =
@@ -242,7 +242,7 @@ TEST_CASE("A log that is longer than any log is damage, and is not read") {
   }
 }
 
-TEST_CASE("The last entry in the first copy alone counts: its writer died before the second") {
+TEST_CASE("A last entry in only the first copy counts: its writer died before the second") {
   Sessions files;
   files.overwrite(1, 5 * kSessionEntryBytes, std::string(kSessionEntryBytes, '\0'));
   const auto reader = files.read();
@@ -254,7 +254,7 @@ TEST_CASE("The last entry in the first copy alone counts: its writer died before
   REQUIRE(files.bytes(0) == files.bytes(1));
 }
 
-TEST_CASE("A copy that is cut short, empty or gone is healed from the other") {
+TEST_CASE("A copy that is truncated, empty or missing is repaired from the other") {
   Sessions files;
   const std::string whole = files.bytes(0);
   for (int copy = 0; copy < 2; ++copy) {
@@ -275,7 +275,7 @@ TEST_CASE("A copy that is cut short, empty or gone is healed from the other") {
   }
 }
 
-TEST_CASE("A log that is gone or empty beside segments is damage, and nothing is made anew") {
+TEST_CASE("A missing or empty log next to segments is damage, and nothing is created") {
   const bool truncate = GENERATE(false, true);
   Sessions sessions;
   const std::string journal = sessions.directory.file(kJournal.hex());
@@ -298,7 +298,7 @@ TEST_CASE("A log that is gone or empty beside segments is damage, and nothing is
   REQUIRE(std::filesystem::exists(sessions.path(0)) == truncate);
 }
 
-TEST_CASE("An open log knows which of its files has lost its name") {
+TEST_CASE("An open log detects which of its files has lost its name") {
   Sessions sessions;
   const auto log = sessions.open();
   REQUIRE(log->lost_names().empty());
@@ -343,7 +343,7 @@ TEST_CASE("An entry that cannot follow is refused before it is written") {
   REQUIRE(files.bytes(0) == before);
 }
 
-TEST_CASE("A session begins where the one before it says, or with a new journal at 1") {
+TEST_CASE("A session begins where the previous one determines, or with a new journal at 1") {
   Sessions files;
   auto log = files.open();
   REQUIRE(log->append(cut_entry(kSecond, 700, 2560)).ok());
@@ -371,7 +371,7 @@ TEST_CASE("A session begins where the one before it says, or with a new journal 
   REQUIRE(files.open().ok());
 }
 
-TEST_CASE("A log that has a writer is refused to another one, by either file, and is not changed") {
+TEST_CASE("A log that has a writer refuses another one, by either file, and is not changed") {
   Sessions files;
   auto log = files.open();
   const auto open_now = [&] {
@@ -395,7 +395,7 @@ TEST_CASE("A failed journal is not continued") {
   REQUIRE(log->append(begin_entry(id(13), 1, id(2))).ok());
 }
 
-TEST_CASE("On a full disk there is room for reservations, and at every length for an end") {
+TEST_CASE("On a full disk there is room for reservations and, at every length, for an end") {
   for (Sequence reservations = 1; reservations <= 300; ++reservations) {
     INFO(reservations << " reservations");
     SimDisk disk("sim", 1);
@@ -444,7 +444,7 @@ TEST_CASE("A journal that began with version 1 is continued in version 1, and a 
   CHECK(read->sessions()[2].begin.version == 2);
 }
 
-TEST_CASE("A row of version 1 cannot end as upstream, one of version 2 can, with a void") {
+TEST_CASE("A row of version 1 cannot end as upstream, but one of version 2 can, with a void") {
   TemporaryDirectory directory;
   PosixDisk disk;
   auto log = SessionLog::open(disk, directory.path());
@@ -457,7 +457,7 @@ TEST_CASE("A row of version 1 cannot end as upstream, one of version 2 can, with
   CHECK(log->append(end).ok() == (begin.version == 2));
 }
 
-TEST_CASE("A row that does not follow from the one before it is damage") {
+TEST_CASE("A row that does not follow from the previous one is damage") {
   Sessions files;
   Sessions others;
   REQUIRE(files.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
@@ -555,7 +555,7 @@ TEST_CASE("A log that was shortened is read from its first session, and appended
   }
 }
 
-TEST_CASE("A reader that is behind the rows that were dropped begins again") {
+TEST_CASE("A reader that is behind the dropped rows starts over") {
   Sessions files;
   auto reader = files.read();
   auto writer = files.open();
@@ -592,7 +592,7 @@ TEST_CASE("A kill between the two copies of a shortened log's first row loses no
   CHECK(SessionLog::open_read_only(disk, directory.path())->copy_defects().empty());
 }
 
-TEST_CASE("A log is shortened whatever write or sync of it a power cut takes") {
+TEST_CASE("A log is shortened correctly whichever write or sync a power cut undoes") {
   for (std::uint64_t cut = 0;; ++cut) {
     INFO("cut after " << cut << " operations");
     SimDisk disk("sim", cut + 1);

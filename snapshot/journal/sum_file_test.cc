@@ -15,7 +15,7 @@ std::vector<std::byte> some_block() {
   return block;
 }
 
-TEST_CASE("A sum holds for its prefix however the rest of the block changes") {
+TEST_CASE("A sum is valid for its prefix however the rest of the block changes") {
   std::vector<std::byte> block = some_block();
   const SumEntry entry = make_sum(kSumJournal, 5, std::span(block).first(3 * 64), 3);
   CHECK(check_sum_entry(kSumJournal, 5, entry, kSumGeometry) == SumState::kValid);
@@ -37,7 +37,7 @@ TEST_CASE("Any flipped bit of a sum entry is damage, never another prefix") {
   }
 }
 
-TEST_CASE("A sum entry is valid only in its own place and journal") {
+TEST_CASE("A sum entry is valid only at its own offset and in its own journal") {
   const std::vector<std::byte> block = some_block();
   const SumEntry entry = make_sum(kSumJournal, 5, block, 64);
   CHECK(check_sum_entry(kSumJournal, 6, entry, kSumGeometry) == SumState::kDamaged);
@@ -45,7 +45,7 @@ TEST_CASE("A sum entry is valid only in its own place and journal") {
   CHECK(check_sum_entry(kSumJournal, 5, SumEntry{}, kSumGeometry) == SumState::kEmpty);
 }
 
-TEST_CASE("Sum entries stand in block order, from 0 in each segment") {
+TEST_CASE("Sum entries are in block order, from 0 in each segment") {
   CHECK(sum_file_bytes(kSumGeometry) == 16 * sizeof(SumEntry));
   CHECK(sum_offset(kSumGeometry, 0) == 0);
   CHECK(sum_offset(kSumGeometry, 15) == 15 * sizeof(SumEntry));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Id128 kTimeJournal{{1, 2, 3}};
 
-TEST_CASE("Any flipped bit of a time entry is found, and zeros are no entry") {
+TEST_CASE("Any flipped bit of a time entry is found, and zeros are not an entry") {
   const TimeEntry entry = make_time_entry(kTimeJournal, 77, 1'700'000'000'000'000'000);
   CHECK(time_entry_valid(kTimeJournal, entry));
   for (std::size_t bit = 0; bit < 8 * sizeof entry; ++bit) {

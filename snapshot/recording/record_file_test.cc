@@ -93,7 +93,7 @@ TEST_CASE("The head of a record file is these bytes") {
   CHECK(described.substr(sizeof header + 177) == std::string(320 - sizeof header - 177, '\0'));
 }
 
-TEST_CASE("A head says what the records are, described or not") {
+TEST_CASE("A head contains the kind of the records, described or not") {
   for (const RecordFileHead& head : {signal_head(), plain_head()}) {
     const std::string bytes = head_of(head);
     CHECK(bytes.size() % kRecordFileAlignment == 0);
@@ -104,7 +104,7 @@ TEST_CASE("A head says what the records are, described or not") {
   }
 }
 
-TEST_CASE("What no records are is not written into a head") {
+TEST_CASE("An impossible description of records is not written into a head") {
   const auto refused = [](const RecordFileHead& head) {
     return errc_of(encode_record_file_head(head).status()) == Errc::kInvalidArgument;
   };
@@ -123,7 +123,7 @@ TEST_CASE("What no records are is not written into a head") {
   CHECK(refused(head));
 }
 
-TEST_CASE("A head that lies is refused with what it says") {
+TEST_CASE("An inconsistent head is refused with its content") {
   const std::string good = head_of(signal_head());
   const auto lie = [&](auto&& change, const std::string& words) {
     const absl::Status refused = parsing(with_header(good, change));
@@ -147,7 +147,7 @@ TEST_CASE("A head that lies is refused with what it says") {
   CHECK(says(no_text, "a hash without a description"));
 }
 
-TEST_CASE("A file of a later release is told from a damaged one") {
+TEST_CASE("A file of a later release is distinguished from a damaged one") {
   const std::string good = head_of(signal_head());
   const absl::Status later = parsing(with_header(good, [](RecordFileHeader& h) { h.version = 2; }));
   CHECK(errc_of(later) == Errc::kUnsupported);
@@ -165,7 +165,7 @@ TEST_CASE("A file of a later release is told from a damaged one") {
   CHECK(says(parsing(unknown), "of a later release"));
 }
 
-TEST_CASE("No bit of a head can be changed and no byte be missing without a word") {
+TEST_CASE("A changed bit or a missing byte of a head is reported") {
   const std::string good = head_of(signal_head());
   const std::size_t said = sizeof(RecordFileHeader) + schema_of<Signal>().text().size();
   for (std::size_t at = 0; at < said; ++at) {
@@ -182,7 +182,7 @@ TEST_CASE("No bit of a head can be changed and no byte be missing without a word
   }
 }
 
-TEST_CASE("A file cut at any byte gives every whole record, then says where it is cut") {
+TEST_CASE("A file cut at any byte yields every complete record, then reports where it is cut") {
   const TemporaryDirectory directory;
   const std::string head = head_of(signal_head());
   const std::string records = signal_records(1, 20);
@@ -217,7 +217,7 @@ TEST_CASE("A zstd file of several frames is one file, and damage to it is found"
   CHECK(says(reading.end, "is damaged"));
 }
 
-TEST_CASE("Other files are told from record files") {
+TEST_CASE("Other files are distinguished from record files") {
   const TemporaryDirectory directory;
   const auto refusal = [&](const std::string& bytes) {
     const Reading reading = read_bytes(directory, bytes);
@@ -233,7 +233,7 @@ TEST_CASE("Other files are told from record files") {
   CHECK(errc_of(RecordFileReader::open(directory.file("none")).status()) == Errc::kNotFound);
 }
 
-TEST_CASE("A file is read again from its first record, unless it is another one by now") {
+TEST_CASE("A file is read again from its first record, unless it was replaced") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("f");
   write_file(path, head_of(signal_head()) + signal_records(1, 50));
@@ -248,7 +248,7 @@ TEST_CASE("A file is read again from its first record, unless it is another one 
   CHECK(errc_of((*reader)->rewind()) == Errc::kBadInput);
 }
 
-TEST_CASE("A reader that does not wait for a pipe says so until a record is whole") {
+TEST_CASE("A reader that does not wait for a pipe would block until a record is complete") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const UniqueFd in(ends[1]);

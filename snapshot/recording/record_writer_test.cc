@@ -64,7 +64,7 @@ std::string records_in(const std::string& path, absl::Status* end = nullptr) {
 
 }  // namespace
 
-TEST_CASE("What is written is read back, record for record") {
+TEST_CASE("Written records are read back one for one") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   PosixDisk disk;
@@ -97,7 +97,7 @@ TEST_CASE("A recording can be followed while it is written") {
   }
 }
 
-TEST_CASE("A finished recording is continued, as often as one likes") {
+TEST_CASE("A finished recording can be continued any number of times") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   PosixDisk disk;
@@ -111,7 +111,7 @@ TEST_CASE("A finished recording is continued, as often as one likes") {
   CHECK((records_in(path) == mbo_records(1, 4'000)));
 }
 
-TEST_CASE("A recording goes on behind its last commit, whatever was written after it") {
+TEST_CASE("A recording continues after its last commit, whatever was written later") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   PosixDisk disk;
@@ -137,7 +137,7 @@ TEST_CASE("A recording goes on behind its last commit, whatever was written afte
   CHECK(std::filesystem::file_size(path) == committed);
 }
 
-TEST_CASE("A writer that nobody finishes finishes by itself") {
+TEST_CASE("A writer without a call of finish() finishes by itself") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   PosixDisk disk;
@@ -148,7 +148,7 @@ TEST_CASE("A writer that nobody finishes finishes by itself") {
   CHECK((records_in(path) == mbo_records(1, 10)));
 }
 
-TEST_CASE("A file that is there is not written over") {
+TEST_CASE("An existing file is not overwritten") {
   const TemporaryDirectory directory;
   PosixDisk disk;
   write_file(directory.file("out.dbn"), "precious");
@@ -158,7 +158,8 @@ TEST_CASE("A file that is there is not written over") {
   CHECK(read_file(directory.file("out.dbn")) == "precious");
 }
 
-TEST_CASE("On a full disk a raw recording ends with its last whole record and can be continued") {
+TEST_CASE(
+    "On a full disk, a raw recording ends with its last complete record and can be continued") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("out.dbn");
   FullDisk disk;
@@ -182,7 +183,7 @@ TEST_CASE("On a full disk a raw recording ends with its last whole record and ca
   CHECK((records_in(path) == records));
 }
 
-TEST_CASE("On a full disk a zstd recording keeps what was flushed and says so") {
+TEST_CASE("On a full disk, a zstd recording keeps flushed records and reports it") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("out.dbn.zst");
   FullDisk disk;
@@ -225,7 +226,7 @@ TEST_CASE("Bytes that are not whole records are refused before they reach the fi
 }
 
 TEST_CASE(
-    "A file that is named when it is whole has no name before, and no rest without finish()") {
+    "A file that is named when complete has no name before, and leaves nothing without finish()") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   PosixDisk disk;
@@ -271,7 +272,7 @@ TEST_CASE(
   CHECK(errc_of(create_whole(disk).status()) == Errc::kInvalidArgument);
 }
 
-TEST_CASE("A file that is named when it is whole is not there after an error") {
+TEST_CASE("A file that is named when complete does not exist after an error") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   FullDisk disk;

@@ -88,7 +88,7 @@ TEST_CASE("The sessions of a journal whose files are gone are forgotten, but not
   CHECK(log.last()->begin.session_id == numbered(kSessions - 1));
 }
 
-TEST_CASE("Kept metadata whose content has changed is damage, and none is no error") {
+TEST_CASE("Stored metadata with changed content is damage, and missing metadata is not an error") {
   ManySessions many;
   const auto log = SessionLog::open_read_only(many.journal.disk(), many.journal.root());
   SessionBegin begin = log->last()->begin;

@@ -122,8 +122,7 @@ TEST_CASE(
   REQUIRE(deliver(*reader, journal, {kSmall, kSmall, 1}).right == kSmall);
 }
 
-TEST_CASE(
-    "A flipped bit in any byte of data, header or sums refuses the start, beyond durable not") {
+TEST_CASE("A flipped bit of data, header or sums refuses the start, unless it is beyond durable") {
   JournalFixture journal;
   build_small(journal);
   const auto disk = simulate(journal);
@@ -143,7 +142,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Every flipped bit of one copy of sessions does no harm and is healed; of both it refuses") {
+    "A flipped bit of one copy of sessions is repaired; the same bit of both refuses the start") {
   JournalFixture journal;
   build_small(journal);
   const auto disk = simulate(journal);
@@ -168,7 +167,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("A killed session with any bit flipped is recovered right or refused") {
+TEST_CASE("A killed session with any bit flipped is recovered correctly or refused") {
   JournalFixture journal;
   journal.begin(kSession, 1);
   journal.reserve(kSession, 640);
@@ -249,7 +248,7 @@ TEST_CASE("The last three records cut at every byte: beyond durable nothing dura
   }
 }
 
-TEST_CASE("The last three records cut at every byte: below durable it is damage, and said") {
+TEST_CASE("The last three records cut at every byte: below durable it is reported as damage") {
   JournalFixture journal;
   journal.begin(kSession, 1);
   journal.reserve(kSession, 640);
@@ -333,8 +332,7 @@ void stop_after_every_operation(const JournalFixture& journal, const RingOpener&
 
 }  // namespace
 
-TEST_CASE(
-    "Recovery that is killed at every operation ends, when run again, as if it had not been") {
+TEST_CASE("Recovery killed at every operation has the same result when run again") {
   Interrupted world;
   world.ring.publish(1801, 2100);  // into segment 2, which is not prepared
   std::uint64_t stops = 0;
@@ -352,7 +350,7 @@ TEST_CASE(
   REQUIRE(stops > 20);
 }
 
-TEST_CASE("Power that goes at every operation of a recovery costs nothing that was durable") {
+TEST_CASE("A power cut at any operation of a recovery loses no durable record") {
   Interrupted world;
   std::uint64_t cuts = 0;
   std::uint64_t recovered = 0;
@@ -383,7 +381,7 @@ TEST_CASE("Power that goes at every operation of a recovery costs nothing that w
 }
 
 TEST_CASE(
-    "A segment that recovery creates has its name only once it is whole, whatever power does") {
+    "A segment that recovery creates gets its name only when complete, even with power cuts") {
   Interrupted world;
   world.ring.publish(1801, 2100);  // into segment 2, which is not prepared
   const auto bytes_of = [](Disk& disk, const std::string& path) {
@@ -421,7 +419,7 @@ TEST_CASE(
   REQUIRE(unnamed > 0);
 }
 
-TEST_CASE("A cut that is stopped at every operation, by a kill or by the power, ends the same") {
+TEST_CASE("A cut that is stopped at any operation, by a kill or a power cut, has the same result") {
   Interrupted world;
   std::uint64_t stops = 0;
   const auto check = [&](SimDisk& disk, bool finished) {
@@ -449,7 +447,7 @@ TEST_CASE("A cut that is stopped at every operation, by a kill or by the power, 
   REQUIRE(stops > 20);
 }
 
-TEST_CASE("What a cut keeps is synced: power that goes directly afterwards takes none of it") {
+TEST_CASE("Records that a cut keeps are synced: a power cut directly afterwards loses none") {
   Interrupted world;
   std::vector<std::unique_ptr<SimDisk>> disks;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));
@@ -473,7 +471,7 @@ TEST_CASE("What a cut keeps is synced: power that goes directly afterwards takes
   }
 }
 
-TEST_CASE("A segment whose name was not synced yet is kept by recovery, whatever the power does") {
+TEST_CASE("A segment whose name was not synced yet is kept by recovery, even with power cuts") {
   Interrupted world;
   std::vector<std::unique_ptr<SimDisk>> disks;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));

@@ -119,7 +119,7 @@ TEST_CASE("Row failed: a new journal at 1, the old one untouched, damaged or not
   REQUIRE(all_files(journal) == before);
 }
 
-TEST_CASE("Rows failed: what a killed publisher's ring says of live delivery is kept for readers") {
+TEST_CASE("Rows failed: the live delivery in a killed publisher's ring is kept for readers") {
   const bool is_end_recorded = GENERATE(true, false);
   const bool has_batch = GENERATE(true, false);
   Killed killed;
@@ -165,7 +165,7 @@ TEST_CASE("Row end: the journal continues after it, and after its void") {
   }
 }
 
-TEST_CASE("Row unused: without a reservation nothing was published and the sequence goes on") {
+TEST_CASE("Row unused: without a reservation nothing was published, and the sequence continues") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 640, .durable = 100});
   journal.end(kSession, 100, SessionEnd::kClosed);
@@ -179,7 +179,7 @@ TEST_CASE("Row unused: without a reservation nothing was published and the seque
   }
 }
 
-TEST_CASE("Row failed on page 1: the end says so, at what was announced as durable") {
+TEST_CASE("Row failed on page 1: the end records the failure at the announced durable sequence") {
   Killed killed;
   JournalFixture& journal = killed.journal;
   RingFixture ring(journal, kSession, 1);
@@ -194,7 +194,7 @@ TEST_CASE("Row failed on page 1: the end says so, at what was announced as durab
   REQUIRE(settle_with(journal, ring.opener())->how == Settlement::kReset);
 }
 
-TEST_CASE("Row killed: what only the ring held is in the journal, to the last record") {
+TEST_CASE("Row killed: all records that only the ring contained are in the journal") {
   Killed killed;
   JournalFixture& journal = killed.journal;
   RingFixture& ring = killed.ring;
@@ -220,7 +220,7 @@ TEST_CASE("A ring that was lapped joins the archived slots on disk") {
   REQUIRE(records_of(journal) == sequences(1, 3000));
 }
 
-TEST_CASE("Segments that no one had prepared are created, whole and with their companions") {
+TEST_CASE("Segments that were not prepared are created, complete and with their companions") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192});
   RingFixture ring(journal, kSession, 1, 4096);
@@ -234,7 +234,7 @@ TEST_CASE("Segments that no one had prepared are created, whole and with their c
   REQUIRE_FALSE(std::filesystem::exists(journal.file(3, "jnl")));
 }
 
-TEST_CASE("A record that was ready before head moved is kept, one that was being written is not") {
+TEST_CASE("A record that was ready before head moved is kept; one that was being written is not") {
   Killed killed;
   JournalFixture& journal = killed.journal;
   RingFixture ring(journal, kSession, 1);
@@ -254,7 +254,7 @@ TEST_CASE("A record that was ready before head moved is kept, one that was being
   }
 }
 
-TEST_CASE("Slots on disk beyond head are nobody's records, and are gone after recovery") {
+TEST_CASE("Slots on disk beyond head are not records, and are removed by recovery") {
   Killed killed;
   JournalFixture& journal = killed.journal;
   journal.write_slots(301, 505);
@@ -311,7 +311,7 @@ TEST_CASE("A hole between disk and ring is not bridged: the journal is cut at du
   REQUIRE(records_of(journal) == sequences(1, 100));
 }
 
-TEST_CASE("A ring of another session, journal or geometry is as good as none") {
+TEST_CASE("A ring of another session, journal or geometry is ignored") {
   Killed killed;
   JournalFixture& journal = killed.journal;
   RingFixture& ring = killed.ring;
@@ -329,7 +329,7 @@ TEST_CASE("A ring of another session, journal or geometry is as good as none") {
   REQUIRE(settle_with(journal, ring.opener())->how == Settlement::kCut);
 }
 
-TEST_CASE("A ring file that cannot be read stops the start and names the way out") {
+TEST_CASE("A ring file that cannot be read prevents the start, and the error contains a remedy") {
   Killed killed;
   JournalFixture& journal = killed.journal;
   const auto before = all_files(journal);
@@ -392,7 +392,7 @@ TEST_CASE("A cut keeps whole segments beyond durable aside and drops their names
   REQUIRE(file_bytes(journal.file(1, ("cut-" + fixture_id(kSession).hex()).c_str())) == second);
 }
 
-TEST_CASE("A cut where nothing at all is durable leaves no segment and a void from the first") {
+TEST_CASE("A cut without durable records leaves no segment and a void from the first") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 640, .archived = 30});
   const auto settled = settle_with(journal, RingFixture::none());
@@ -412,7 +412,7 @@ TEST_CASE("A cut at the very end of the reservation has no void") {
   REQUIRE(settled->next == 641);
 }
 
-TEST_CASE("Cut after cut, sessions and voids alternate and no sequence is given twice") {
+TEST_CASE("After several cuts, sessions and voids alternate, and no sequence is used twice") {
   JournalFixture journal;
   Sequence next = 1;
   std::vector<Sequence> expected;
@@ -432,7 +432,7 @@ TEST_CASE("Cut after cut, sessions and voids alternate and no sequence is given 
   }
 }
 
-TEST_CASE("Sums that a power cut kept beyond a break are not durable and are zeroed") {
+TEST_CASE("Sums after a break that a power cut kept are not durable and are zeroed") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 4096, .durable = 640});
   const SumEntry none{};
@@ -487,8 +487,7 @@ TEST_CASE("Row damage: a refusal names file and sequences and changes nothing") 
   }
 }
 
-TEST_CASE(
-    "A segment that is missing in the middle refuses the start, one that was pruned does not") {
+TEST_CASE("A segment missing in the middle refuses the start, but a pruned one does not") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192, .durable = 3500});
   journal.end(kSession, 3500, SessionEnd::kClosed);
@@ -504,8 +503,7 @@ TEST_CASE(
           std::string::npos);
 }
 
-TEST_CASE(
-    "A start looks at every header of the last session, and that no older segment is missing") {
+TEST_CASE("A start checks every header of the last session, and that no older segment is missing") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192, .durable = 2500});
   journal.end(kSession, 2500, SessionEnd::kClosed);
@@ -525,7 +523,7 @@ TEST_CASE(
   REQUIRE(std::string(settled.status().message()).find(spoiled) != std::string::npos);
 }
 
-TEST_CASE("A journal whose segments were all pruned goes on after its last sequence") {
+TEST_CASE("A journal whose segments were all pruned continues after its last sequence") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192});
   journal.end(kSession, 2048, SessionEnd::kClosed);
@@ -572,7 +570,7 @@ TEST_CASE("Segments missing at the front that retention did not remove are damag
   REQUIRE(settled->oldest == 1025);
 }
 
-TEST_CASE("A source has come as far as its newest session says") {
+TEST_CASE("A source has advanced as far as its newest session records") {
   JournalFixture journal;
   journal.begin(kSession, 1, 77, 0);
   journal.reserve(kSession, 640);

@@ -86,7 +86,7 @@ std::map<std::string, std::string> all_files(const JournalFixture& journal) {
 
 }  // namespace
 
-TEST_CASE("A sound journal is left exactly as it is") {
+TEST_CASE("A valid journal is left unchanged") {
   Root root;
   build_closed(root.journal);
   const auto before = all_files(root.journal);
@@ -97,7 +97,7 @@ TEST_CASE("A sound journal is left exactly as it is") {
   REQUIRE(all_files(root.journal) == before);
 }
 
-TEST_CASE("A copy of sessions that is damaged is healed, and the journal goes on") {
+TEST_CASE("A damaged copy of sessions is repaired, and the journal continues") {
   Root root;
   build_closed(root.journal);
   const auto before = all_files(root.journal);
@@ -109,7 +109,7 @@ TEST_CASE("A copy of sessions that is damaged is healed, and the journal goes on
   REQUIRE(root.start()->next == 501);
 }
 
-TEST_CASE("An index is made anew from what is right in it, or from nothing") {
+TEST_CASE("An index is rebuilt from its valid entries, or from nothing") {
   Root root;
   build_closed(root.journal);
   const std::string idx = root.journal.file(0, "idx");
@@ -124,8 +124,7 @@ TEST_CASE("An index is made anew from what is right in it, or from nothing") {
   REQUIRE(root.start()->next == 501);
 }
 
-TEST_CASE(
-    "Damaged records end a journal that had ended well, and only then can a publisher start") {
+TEST_CASE("Damaged records end a cleanly closed journal, and only then can a publisher start") {
   Root root;
   build_closed(root.journal);
   flip_bit(root.journal.file(0, "jnl"), root.journal.geometry().offset_of(70), 3);
@@ -146,7 +145,7 @@ TEST_CASE(
   REQUIRE_FALSE(root.repair().journal_ended);  // once is enough
 }
 
-TEST_CASE("Damaged records end a journal whose last session is open at what its sums prove") {
+TEST_CASE("Damaged records end a journal with an open session at the last proven record") {
   Root root;
   root.journal.begin(11, 1);
   root.journal.reserve(11, 640);
@@ -172,7 +171,7 @@ TEST_CASE("A killed session without damage is left for the next start") {
   REQUIRE(all_files(root.journal) == before);
 }
 
-TEST_CASE("Old damage that hinders no publisher ends nothing") {
+TEST_CASE("Old damage that does not prevent a start ends nothing") {
   Root root;
   root.journal.begin(11, 1);
   root.journal.reserve(11, 8192);
@@ -188,8 +187,7 @@ TEST_CASE("Old damage that hinders no publisher ends nothing") {
   REQUIRE(root.start()->next == 2101);
 }
 
-TEST_CASE(
-    "A damaged log of sessions goes back to what is right, is kept aside, and ends the journal") {
+TEST_CASE("A damaged session log is cut to its valid rows and set aside, and the journal ends") {
   Root root;
   build_closed(root.journal);
   root.journal.begin(12, 501);
@@ -253,7 +251,7 @@ void lose_session_log(const JournalFixture& journal, bool truncate) {
   }
 }
 
-TEST_CASE("Segments missing at the front are recorded as removed, and the journal goes on") {
+TEST_CASE("Segments missing at the front are recorded as removed, and the journal continues") {
   Root root;
   root.journal.begin(11, 1);
   root.journal.reserve(11, 8192);
@@ -284,7 +282,7 @@ TEST_CASE("Segments missing at the front are recorded as removed, and the journa
   }
 }
 
-TEST_CASE("A session log that is gone is rebuilt from the segments, and nobody continues") {
+TEST_CASE("A missing session log is rebuilt from the segments, and is not continued") {
   const bool truncate = GENERATE(false, true);
   Root root;
   build_two_journals(root.journal);
@@ -314,7 +312,7 @@ TEST_CASE("A session log that is gone is rebuilt from the segments, and nobody c
   REQUIRE(root.repair().done.empty());  // once is enough
 }
 
-TEST_CASE("The journal of the bus gets back the session by which readers of the bus find it") {
+TEST_CASE("The rebuilt log of the bus's journal contains the session that readers search for") {
   Root root;
   build_two_journals(root.journal);
   lose_session_log(root.journal, false);
@@ -325,7 +323,7 @@ TEST_CASE("The journal of the bus gets back the session by which readers of the 
   REQUIRE(log->find(fixture_id(13))->begin.journal_id == fixture_id(8));
 }
 
-TEST_CASE("Journals are rebuilt in the order in which their segments were made") {
+TEST_CASE("Journals are rebuilt in the order in which their segments were created") {
   Root root;
   build_two_journals(root.journal);
   root.journal.set_created_wall_ns(fixture_id(8), 0, 1000);
@@ -337,7 +335,7 @@ TEST_CASE("Journals are rebuilt in the order in which their segments were made")
   REQUIRE(log->sessions().back().begin.journal_id == JournalFixture::journal_id());
 }
 
-TEST_CASE("A hole in the sums does not hide what is proven behind it") {
+TEST_CASE("A hole in the sums does not hide proven records after it") {
   Root root;
   root.journal.begin(11, 1);
   root.journal.reserve(11, 4096);
@@ -350,7 +348,7 @@ TEST_CASE("A hole in the sums does not hide what is proven behind it") {
   REQUIRE(root.records() == 2100 - 4 * 64 - 1024);
 }
 
-TEST_CASE("Directories that cannot be journals are left aside, and alone they are no log") {
+TEST_CASE("Directories that cannot be journals are skipped, and without others there is no log") {
   Root root;
   root.journal.begin(11, 1);
   root.journal.reserve(11, 4096);
@@ -371,7 +369,7 @@ TEST_CASE("Directories that cannot be journals are left aside, and alone they ar
   REQUIRE(root.start()->how == Settlement::kReset);
 }
 
-TEST_CASE("A rebuild that is stopped at every operation lets no publisher go on or begin anew") {
+TEST_CASE("A rebuild that is stopped at any operation prevents every start") {
   Root root;
   build_two_journals(root.journal);
   lose_session_log(root.journal, false);
@@ -408,7 +406,7 @@ TEST_CASE("A rebuild that is stopped at every operation lets no publisher go on 
 }
 
 TEST_CASE(
-    "A repair that is stopped at every operation lets no publisher continue a forgotten session") {
+    "A repair that is stopped at any operation lets no publisher continue a forgotten session") {
   Root root;
   build_closed(root.journal);
   root.journal.begin(12, 501);

@@ -4,7 +4,7 @@
 
 namespace lapwing {
 
-TEST_CASE("Each row of the table applies to what it says") {
+TEST_CASE("Each row of the table applies to its case") {
   REQUIRE(decide({}) == SettleRow::kFresh);
   REQUIRE(decide({.has_session = true, .end = SessionEnd::kFailed}) == SettleRow::kReset);
   for (const SessionEnd end : {SessionEnd::kClosed, SessionEnd::kRecovered, SessionEnd::kCut}) {
@@ -30,7 +30,8 @@ TEST_CASE("Each row of the table applies to what it says") {
                   .tail_is_whole = true}) == SettleRow::kCut);
 }
 
-TEST_CASE("Of all combinations, damage refuses, and only a whole tail of this boot is recovered") {
+TEST_CASE(
+    "In all combinations, damage refuses, and only a complete tail of this boot is recovered") {
   for (unsigned bits = 0; bits < 128; ++bits) {
     for (std::uint32_t end = 0; end <= 4; ++end) {
       const auto bit = [&](unsigned n) { return (bits >> n & 1) != 0; };

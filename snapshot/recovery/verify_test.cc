@@ -33,7 +33,7 @@ VerifyReport verify(JournalFixture& journal) {
 
 }  // namespace
 
-TEST_CASE("A sound journal is clean, and the totals say what it holds") {
+TEST_CASE("A valid journal is clean, and the totals show its content") {
   JournalFixture journal;
   build(journal);
   std::uint64_t done = 0;
@@ -62,7 +62,7 @@ TEST_CASE("A sound journal is clean, and the totals say what it holds") {
   REQUIRE(total == 1960);
 }
 
-TEST_CASE("All damage is listed, each with its file, place, sequences and remedy") {
+TEST_CASE("All damage is listed, each with its file, offset, sequences and remedy") {
   JournalFixture journal;
   build(journal);
   flip_bit(journal.file(0, "jnl"), journal.geometry().offset_of(70), 3);
@@ -98,7 +98,7 @@ TEST_CASE("All damage is listed, each with its file, place, sequences and remedy
   }
 }
 
-TEST_CASE("A damaged log of sessions is a finding, and what it still says is verified") {
+TEST_CASE("A damaged session log is a finding, and its valid rows are verified") {
   JournalFixture journal;
   build(journal);
   flip_bit(journal.root() + "/sessions", 4 * 512 + 20, 1);
@@ -120,7 +120,7 @@ TEST_CASE("The last sum damaged is found though nothing after it proves that it 
   REQUIRE(report.findings[0].loses_records);
 }
 
-TEST_CASE("Pruned segments are no damage, a missing one is; a missing index is mended") {
+TEST_CASE("Pruned segments are not damage, but a missing one is; a missing index is rebuilt") {
   JournalFixture journal;
   build(journal);
   std::filesystem::remove(journal.file(0, "jnl"));
@@ -139,7 +139,7 @@ TEST_CASE("Pruned segments are no damage, a missing one is; a missing index is m
   REQUIRE(verify(journal).is_clean());
 }
 
-TEST_CASE("A journal that no session names is pointed out") {
+TEST_CASE("A journal that no session names is reported") {
   JournalFixture journal;
   build(journal);
   const std::string stray = journal.root() + "/" + fixture_id(42).hex();
@@ -150,12 +150,12 @@ TEST_CASE("A journal that no session names is pointed out") {
   REQUIRE(verify(journal).findings[0].damage.file == stray);
 }
 
-TEST_CASE("Where there is no journal there is nothing to verify") {
+TEST_CASE("Without a journal there is nothing to verify") {
   JournalFixture journal;
   REQUIRE(errc_of(verify_journal(journal.disk(), journal.root()).status()) == Errc::kNotFound);
 }
 
-TEST_CASE("A session log that is gone beside segments is damage, with the way on") {
+TEST_CASE("A missing session log next to segments is damage with a remedy") {
   JournalFixture journal;
   journal.begin(1, 1);
   journal.reserve(1, 1024);

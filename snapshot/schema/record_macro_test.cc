@@ -72,7 +72,7 @@ inline lapwing::Schema lapwing::schema_of<desk::Ladder>() {
 namespace lapwing {
 namespace {
 
-TEST_CASE("A described struct has its fields with name, place, type and role") {
+TEST_CASE("A described struct has its fields with name, offset, type and role") {
   const Schema schema = schema_of<desk::Signal>();
   CHECK(schema.check().ok());
   CHECK(schema.name == "desk.signal");
@@ -87,7 +87,7 @@ TEST_CASE("A described struct has its fields with name, place, type and role") {
   CHECK(schema.fields[3] == Field{"fair_value", FieldType::kFloat64, 16, 8});
 }
 
-TEST_CASE("Fields are ordered by their place, whatever the order in which they are listed") {
+TEST_CASE("Fields are ordered by their offset, whatever the order in which they are listed") {
   const Schema schema = schema_of<desk::Everything>();
   INFO(schema.check().ToString());
   CHECK(schema.check().ok());
@@ -135,13 +135,13 @@ TEST_CASE("Units, roles and named values come from the options of a field") {
   CHECK(schema.find("venue")->values == std::vector<FieldValue>{{"london", 1}, {"tokyo", 2}});
 }
 
-TEST_CASE("A program describes by itself what the macro does not") {
+TEST_CASE("A program can describe what the macro cannot") {
   const Schema schema = schema_of<desk::Ladder>();
   CHECK(schema.check().ok());
   CHECK(schema.find("price_01")->offset == 16);
 }
 
-TEST_CASE("The checks of the static assertions see what they are for") {
+TEST_CASE("The checks of the static assertions detect their faults") {
   using detail::covers;
   const FieldDescription one{.name = "one", .type = FieldType::kUInt64, .offset = 0, .bytes = 8};
   FieldDescription two{.name = "two", .type = FieldType::kUInt64, .offset = 8, .bytes = 8};

@@ -71,7 +71,7 @@ TEST_CASE("A field that was moved, renamed, resized or retyped is named") {
   CHECK(mismatch(text, found) == begin + "note has 7 bytes, not 8");
 }
 
-TEST_CASE("A field whose place another one has now is missing, and not renamed") {
+TEST_CASE("A field whose offset another one has now is missing, not renamed") {
   Schema found = signal();
   found.fields[3] = {"instrument", FieldType::kUInt32, 16, 4, FieldUnit::kPlain, FieldRole::kKey};
   found.fields.erase(found.fields.begin() + 1);
@@ -91,7 +91,7 @@ TEST_CASE("Another name or size is another record") {
   CHECK(mismatch(signal(), found) == "desk.signal version 1: the record has 40 bytes, not 32");
 }
 
-TEST_CASE("A field more is a later version, and lies in spare bytes") {
+TEST_CASE("An additional field is a later version, and is in spare bytes") {
   Schema found = later_signal();
   found.version = 1;
   CHECK(mismatch(signal(), found) ==

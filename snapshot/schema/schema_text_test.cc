@@ -44,7 +44,7 @@ TEST_CASE("The text of a schema is one line, always the same, with a hash of its
   CHECK(other.hash() != signal_schema().hash());
 }
 
-TEST_CASE("The text is read back, every member of it") {
+TEST_CASE("Every member of the text is read back") {
   const auto read = Schema::parse(kText);
   REQUIRE(read.ok());
   CHECK(*read == signal_schema());
@@ -59,7 +59,7 @@ TEST_CASE("Members that this release does not know are ignored") {
   CHECK(Schema::hash_of(read->text()) == read->hash());
 }
 
-TEST_CASE("What is no text of a schema is refused") {
+TEST_CASE("Other text than a schema is refused") {
   for (
       const char* text :
       {"", "[]", "{", R"({"name":"a","version":1,"record_bytes":8})",

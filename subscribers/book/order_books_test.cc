@@ -106,7 +106,7 @@ void check_found(OrderBooks& books, NaiveState& naive, const OrderKey& key) {
   if (found != nullptr) REQUIRE(std::memcmp(found, expected, sizeof(OrderEntry)) == 0);
 }
 
-TEST_CASE("as a state the books hold what a map holds, and their levels follow") {
+TEST_CASE("as a state the books contain what a map contains, and their levels follow") {
   Dice dice(Catch::rngSeed());
   OrderBooks books;
   NaiveState naive;
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(ByHand, "the best bid is the highest and the best ask the lowes
 }
 
 TEST_CASE_METHOD(ByHand,
-                 "a queue is in the order of places, which a growth costs and a cut keeps") {
+                 "a queue is in the order of ranks, which an increase loses and a decrease keeps") {
   for (Sequence n = 1; n <= 4; ++n) add(n, dbn::Side::kBid, 10 - n, 100, 5);
   CHECK(queue(dbn::Side::kBid, 0) == std::vector<std::uint64_t>{9, 8, 7, 6});
   take(5, record(dbn::Action::kModify, dbn::Side::kBid, 9, 100, 6));
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(ByHand,
   CHECK(book().best(dbn::Side::kBid)->size == 12);
 }
 
-TEST_CASE_METHOD(ByHand, "a top is a level of no orders") {
+TEST_CASE_METHOD(ByHand, "a top is a level without orders") {
   constexpr std::uint8_t kTop = dbn::kFlagTop | dbn::kFlagLast;
   take(1, record(dbn::Action::kAdd, dbn::Side::kBid, 0, 100, 5, kTop));
   take(2, record(dbn::Action::kAdd, dbn::Side::kAsk, 0, 102, 3, kTop));
@@ -265,13 +265,13 @@ TEST_CASE_METHOD(ByHand, "a loss makes every book stale until its clear") {
   CHECK(book().order_count() == 0);
 }
 
-TEST_CASE_METHOD(ByHand, "a loss of nothing is none") {
+TEST_CASE_METHOD(ByHand, "an empty loss is ignored") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   books.take(Event{.kind = EventKind::kLost, .gap = {2, 1, 2, GapCause::kVoid, false}});
   CHECK_FALSE(book().stale());
 }
 
-TEST_CASE_METHOD(ByHand, "a beginning in the middle is a loss, and so is a jump that nobody told") {
+TEST_CASE_METHOD(ByHand, "a beginning in the middle is a loss, and so is a jump without an event") {
   add(9, dbn::Side::kBid, 1, 100, 5);
   CHECK(book().stale());
   CHECK(book().lost_through() == 8);
@@ -282,7 +282,8 @@ TEST_CASE_METHOD(ByHand, "a beginning in the middle is a loss, and so is a jump 
   CHECK(book().lost_through() == 11);
 }
 
-TEST_CASE_METHOD(ByHand, "of chosen instruments a jump is no loss, and what the events say is") {
+TEST_CASE_METHOD(ByHand,
+                 "with chosen instruments a jump is not a loss, but the losses of events are") {
   books.take(Event{
       .kind = EventKind::kSession, .sequence = 1, .is_first_session = true, .is_filtered = true});
   add(9, dbn::Side::kBid, 1, 100, 5);
@@ -307,14 +308,14 @@ TEST_CASE_METHOD(ByHand, "of chosen instruments a jump is no loss, and what the 
   CHECK(book().lost_through() == 10);
 }
 
-TEST_CASE_METHOD(ByHand, "a record that comes twice is no loss") {
+TEST_CASE_METHOD(ByHand, "a record that is delivered twice is not a loss") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   add(1, dbn::Side::kBid, 1, 100, 5);
   CHECK_FALSE(book().stale());
   CHECK(book().lost_through() == kNoSequence);
 }
 
-TEST_CASE_METHOD(ByHand, "another history begins with nothing") {
+TEST_CASE_METHOD(ByHand, "another history begins with empty books") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   lose(2, 4);
   books.take(Event{.kind = EventKind::kReset, .sequence = 1});
@@ -360,7 +361,7 @@ TEST_CASE_METHOD(ByHand, "a book is found by its instrument's symbol") {
   CHECK(books.find_book(symbols, "ESH4") == &book());
 }
 
-TEST_CASE("a state that is loaded replaces what there was, and goes on as the one that was saved") {
+TEST_CASE("a loaded state replaces the old one, and continues like the one that was saved") {
   Dice dice(Catch::rngSeed());
   OrderBooks saved;
   OrderBooks loaded;
@@ -401,7 +402,7 @@ TEST_CASE_METHOD(ByHand, "within an event neither its book nor the books are set
   CHECK(books.settled());
 }
 
-TEST_CASE_METHOD(ByHand, "a book stays where it is, whatever becomes of it and of others") {
+TEST_CASE_METHOD(ByHand, "a book keeps its address, whatever happens to it and to others") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   const OrderBook* const before = &book();
   for (Sequence n = 2; n <= 1000; ++n) {
@@ -414,7 +415,8 @@ TEST_CASE_METHOD(ByHand, "a book stays where it is, whatever becomes of it and o
   CHECK(before->order_count() == 0);
 }
 
-TEST_CASE("What is no record of dbn.mbo and no entry of the fold is refused, and changes nothing") {
+TEST_CASE(
+    "Bytes that are not a dbn.mbo record or an entry of the fold are refused without effect") {
   ByHand hand;
   hand.add(1, dbn::Side::kBid, 1, 100, 5);
   const std::uint64_t before = hand.books.digest();

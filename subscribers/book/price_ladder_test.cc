@@ -19,7 +19,7 @@ void check_same(const PriceLadder& ladder, const std::map<std::int64_t, std::uin
   }
 }
 
-TEST_CASE("a ladder holds what a sorted map holds, best first, whatever its length") {
+TEST_CASE("a ladder contains what a sorted map contains, best first, for any length") {
   std::mt19937_64 random(Catch::rngSeed());
   for (const std::int64_t ranks : {1, 3, 31, 32, 33, 34, 200}) {
     PriceLadder ladder;

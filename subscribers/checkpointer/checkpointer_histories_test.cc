@@ -102,7 +102,7 @@ class RandomHistory {
 
 }  // namespace
 
-TEST_CASE("Whatever bus and checkpointer live through, each durable record is folded once") {
+TEST_CASE("Each durable record is folded once, whatever happens to bus and checkpointer") {
   const std::uint64_t histories = count_from("LAPWING_CHECKPOINTER_HISTORIES", 10);
   const std::uint64_t first = test_seed();
   int cuts = 0;

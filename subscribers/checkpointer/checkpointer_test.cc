@@ -23,8 +23,7 @@ StorePosition position_in_store(const TestBus& bus) {
 
 }  // namespace
 
-TEST_CASE(
-    "Store and checkpoint hold what the fold makes of all records up to the last that settles") {
+TEST_CASE("Store and checkpoint contain the fold of all records up to the last that settles") {
   ClosedBus bus(5000);
   Reference reference = reference_of(bus);
   reference.fold_through(5000);
@@ -39,7 +38,7 @@ TEST_CASE(
   CHECK(digest_of(files[0]) == reference.settled_digest());
 }
 
-TEST_CASE("A run goes on exactly where the one before ended, however often") {
+TEST_CASE("A run continues exactly where the previous one ended, any number of times") {
   TestBus bus;
   bus.start();
   Reference reference = reference_of(bus);
@@ -55,7 +54,7 @@ TEST_CASE("A run goes on exactly where the one before ended, however often") {
   }
 }
 
-TEST_CASE("Nothing is folded that is not durable") {
+TEST_CASE("Only durable records are folded") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -69,7 +68,7 @@ TEST_CASE("Nothing is folded that is not durable") {
   CHECK(following.until_folded(380));
 }
 
-TEST_CASE("What a cut took is dropped, and the void is lost to the fold") {
+TEST_CASE("Records that a cut removed are dropped, and the void is lost to the fold") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -165,7 +164,7 @@ TEST_CASE("A state that begins in the middle of the journal begins with a loss")
   CHECK(following.digest() == reference.settled_digest());
 }
 
-TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is made of it") {
+TEST_CASE("A fold that never settles is stored, but gets no checkpoint") {
   ClosedBus bus(5000);
   CheckpointerSetUp options = options_for(bus);
   options.pending_bytes_max = 100 * 56;
@@ -186,7 +185,7 @@ TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is 
   }
 }
 
-TEST_CASE("An event that is folded in parts is in no checkpoint before its end") {
+TEST_CASE("A partly folded event is in no checkpoint before its end") {
   TestBus bus;
   bus.start();
   CheckpointerSetUp options = options_for(bus);
@@ -210,7 +209,7 @@ TEST_CASE("An event that is folded in parts is in no checkpoint before its end")
   }
 }
 
-TEST_CASE("A bus whose durable stands still is followed on, and read again once it moves") {
+TEST_CASE("A bus whose durable does not move is still followed, and read again once it moves") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -269,7 +268,7 @@ TEST_CASE("Checkpoints come after so many records, and the newest are kept") {
   }
 }
 
-TEST_CASE("No checkpoint comes before so many records have come since the last one") {
+TEST_CASE("No checkpoint comes before enough records have come since the last one") {
   TestBus bus;
   bus.start();
   CheckpointerSetUp options = options_for(bus);
@@ -285,7 +284,7 @@ TEST_CASE("No checkpoint comes before so many records have come since the last o
   CHECK(following.checkpointer->counters().checkpoints == 1);
 }
 
-TEST_CASE("An empty bus gets no checkpoint, and neither does what one already has") {
+TEST_CASE("An empty bus gets no checkpoint, and neither does an unchanged one") {
   TestBus bus;
   bus.start();
   {
@@ -306,8 +305,7 @@ TEST_CASE("An empty bus gets no checkpoint, and neither does what one already ha
   }
 }
 
-TEST_CASE(
-    "A store that is gone begins with the newest checkpoint, also where the journal is pruned") {
+TEST_CASE("A missing store begins with the newest checkpoint, even if the journal is pruned") {
   TestBus bus;
   bus.start();
   bus.publish(4000);
@@ -347,7 +345,7 @@ TEST_CASE("A leftover of a run that was killed is removed at the start, a checkp
   CHECK(checkpoints_of(bus) == kept);
 }
 
-TEST_CASE("A bus that carries other records than the fold is of ends the run, and none is kept") {
+TEST_CASE("A bus with records of another fold ends the run, and none is stored") {
   ClosedBus bus(100);
   class OtherFold : public Fold {
    public:

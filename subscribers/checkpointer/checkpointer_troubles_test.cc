@@ -78,7 +78,7 @@ absl::Status refusal(const TestBus& bus) {
 
 }  // namespace
 
-TEST_CASE("A full disk is told once, and the checkpoint is written when there is room") {
+TEST_CASE("A full disk is logged once, and the checkpoint is written when there is room") {
   TestBus bus;
   bus.start();
   bool full = true;
@@ -102,7 +102,9 @@ TEST_CASE("A full disk is told once, and the checkpoint is written when there is
   CHECK(told[1] == "checkpoints can be written again");
 }
 
-TEST_CASE("The thread that writes checkpoints is placed, and what cannot be is refused at once") {
+TEST_CASE(
+    "The thread that writes checkpoints is placed, and an impossible placement is refused at "
+    "once") {
   TestBus bus;
   bus.start();
   WhereDisk::Place place;
@@ -123,7 +125,7 @@ TEST_CASE("The thread that writes checkpoints is placed, and what cannot be is r
   CHECK(errc_of(start_checkpointer(options).status()) == Errc::kInvalidArgument);
 }
 
-TEST_CASE("A last checkpoint that cannot be written is the error that the run ends with") {
+TEST_CASE("A run whose last checkpoint cannot be written ends with that error") {
   ClosedBus bus(200);
   const bool full = true;
   std::vector<std::string> told;
@@ -138,7 +140,7 @@ TEST_CASE("A last checkpoint that cannot be written is the error that the run en
   CHECK(told.empty());
 }
 
-TEST_CASE("What is kept gets its checkpoint in time, also where nothing new comes") {
+TEST_CASE("Stored records get their checkpoint in time, even without new ones") {
   TestBus bus;
   bus.start();
   bus.publish(200);
@@ -150,7 +152,7 @@ TEST_CASE("What is kept gets its checkpoint in time, also where nothing new come
   REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints == 1; }));
 }
 
-TEST_CASE("A store that cannot be written to is told once, and goes on where its files are") {
+TEST_CASE("A store that cannot be written is logged once, and continues when it can") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -186,7 +188,7 @@ TEST_CASE("A store that cannot be written to is told once, and goes on where its
   CHECK(following.digest() == reference.settled_digest());
 }
 
-TEST_CASE("What was folded of an event when durable stood still is folded once") {
+TEST_CASE("A partly folded event is folded once when durable stops moving") {
   TestBus bus;
   bus.start();
   bus.publish(300);
@@ -215,7 +217,7 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   CHECK(following.digest() == reference.digest());
 }
 
-TEST_CASE("Whoever is not the owner of the bus directory is refused, and makes nothing there") {
+TEST_CASE("A user who does not own the bus directory is refused, and creates nothing there") {
   if (::geteuid() != 0) LAPWING_SKIP("giving a directory to another user needs root");
   ClosedBus bus(100);
   REQUIRE(::chown(bus.directory().c_str(), kStranger, 0) == 0);
@@ -225,7 +227,7 @@ TEST_CASE("Whoever is not the owner of the bus directory is refused, and makes n
   CHECK_FALSE(std::filesystem::exists(bus.directory() + "/checkpoint"));
 }
 
-TEST_CASE("Checkpoints that others may have put there are not begun with") {
+TEST_CASE("Checkpoints that other users may have put there are not used") {
   ClosedBus bus(100);
   REQUIRE(refusal(bus).ok());
   REQUIRE(::chmod(tally_directory(bus).c_str(), 0770) == 0);

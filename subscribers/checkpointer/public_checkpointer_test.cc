@@ -69,7 +69,7 @@ TEST_CASE("A checkpointer has a fold's name or a fold, not both") {
   CHECK(std::string(refused.message()).find("fold (orders) and own_fold (") != std::string::npos);
 }
 
-TEST_CASE("A checkpointer takes no chosen instruments: a checkpoint is of the whole bus") {
+TEST_CASE("A checkpointer does not accept instruments: a checkpoint is of the whole bus") {
   const ClosedBus bus(100);
   CheckpointerOptions options = options_of(bus);
   options.subscriber.instruments = {"id:7"};
@@ -78,7 +78,7 @@ TEST_CASE("A checkpointer takes no chosen instruments: a checkpoint is of the wh
   CHECK(std::string(refused.message()).find("subscriber.instruments is set") == 0);
 }
 
-TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next session") {
+TEST_CASE("A checkpointer uses its own end_at_close, and waits for the next session") {
   const ClosedBus bus(900);
   CheckpointerOptions options = options_of(bus);
   options.subscriber.end_at_close = true;
@@ -146,7 +146,7 @@ TEST_CASE("interrupt ends the run under way, or the next, from a thread and a si
   CHECK(checkpointer.folded_through() == reference.settled());
 }
 
-TEST_CASE("Every call of a checkpointer is forked in a child, and its parent goes on") {
+TEST_CASE("Every call of a checkpointer returns forked in a child, and its parent continues") {
   const ClosedBus bus(900);
   auto opened = Checkpointer::open(options_of(bus));
   REQUIRE(opened.ok());

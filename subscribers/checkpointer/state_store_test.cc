@@ -133,15 +133,15 @@ std::uint64_t bytes_read() {
 
 }  // namespace
 
-TEST_CASE("A store is what a state in memory is, whatever is put, erased, committed and reopened") {
+TEST_CASE("A store equals a state in memory after any puts, erases, commits and reopens") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) live(seed, kHotBytesMax);
 }
 
-TEST_CASE("So is a store whose memory is forgotten at each commit") {
+TEST_CASE("The same holds for a store whose memory is dropped at each commit") {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) live(seed, 1);
 }
 
-TEST_CASE("What was not committed is not there when the store is opened again") {
+TEST_CASE("Changes without a commit are lost when the store is opened again") {
   const TemporaryDirectory directory;
   const FoldShape shape = small_shape();
   const Bytes key(3, std::byte{1});
@@ -160,7 +160,7 @@ TEST_CASE("What was not committed is not there when the store is opened again") 
   CHECK(std::memcmp(store->find(key), one.data(), one.size()) == 0);
 }
 
-TEST_CASE("Prefixes that are erased count as memory, too") {
+TEST_CASE("Erased prefixes count as memory") {
   const TemporaryDirectory directory;
   auto store = open_store(directory.file("state"), small_shape(), 1 << 20);
   for (std::uint32_t i = 0; i < (1U << 20) && !store->full(); ++i) {
@@ -172,7 +172,7 @@ TEST_CASE("Prefixes that are erased count as memory, too") {
   CHECK_FALSE(store->full());
 }
 
-TEST_CASE("Entries without a position are no state") {
+TEST_CASE("Entries without a position are not a state") {
   const TemporaryDirectory directory;
   const FoldShape shape = small_shape();
   const Bytes key(3, std::byte{1});
@@ -201,7 +201,7 @@ TEST_CASE("An emptied store is empty, at once and when it is opened again") {
   CHECK(store->find(key) == nullptr);
 }
 
-TEST_CASE("A store of another fold, version, schema or size is refused, and left as it is") {
+TEST_CASE("A store of another fold, version, schema or size is refused, and stays unchanged") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("state");
   REQUIRE(open_store(path, small_shape())->commit(position(7)).ok());
@@ -219,7 +219,7 @@ TEST_CASE("A store of another fold, version, schema or size is refused, and left
   CHECK(open_store(path, small_shape())->position() == position(7));
 }
 
-TEST_CASE("A store that is held is refused with the process that holds it") {
+TEST_CASE("A store in use is refused with the process that uses it") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("state");
   open_store(path, small_shape()).reset();
@@ -241,7 +241,7 @@ TEST_CASE("A store that is held is refused with the process that holds it") {
   CHECK(refused.status().message().find(std::to_string(holder.pid())) != absl::string_view::npos);
 }
 
-TEST_CASE("A store whose files are damaged says so, and what to do") {
+TEST_CASE("A store with damaged files reports the damage and a remedy") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("state");
   REQUIRE(open_store(path, small_shape())->commit(position(7)).ok());
@@ -251,7 +251,7 @@ TEST_CASE("A store whose files are damaged says so, and what to do") {
   CHECK(refused.status().message().find("Remove that directory") != absl::string_view::npos);
 }
 
-TEST_CASE("What is not there is looked up without reading the same filters again and again") {
+TEST_CASE("A missing key is looked up without reading the same filters repeatedly") {
   constexpr std::uint64_t kKeys = 1'500'000;  // a filter of a megabyte for each memtable of them
   constexpr std::uint64_t kLookUps = 2000;
   constexpr std::uint64_t kReadMax = 64 << 20;

@@ -19,13 +19,13 @@ void make_file(const std::string& path, std::uint64_t bytes) {
   std::filesystem::resize_file(path, bytes);
 }
 
-TEST_CASE("What a store needs is there on a machine without limits") {
+TEST_CASE("A store has what it needs on a machine without limits") {
   const TemporaryDirectory directory;
   CHECK(check_store_needs(directory.path()).ok());
   CHECK(check_store_files(directory.path()).ok());
 }
 
-TEST_CASE("A file of a store that is longer than any that is written there is damage") {
+TEST_CASE("A file of a store beyond the maximum size is damage") {
   for (const auto& [name, most] :
        {std::pair{"CURRENT", kStoreNameBytesMax}, std::pair{"IDENTITY", kStoreNameBytesMax},
         std::pair{"MANIFEST-000005", kStoreManifestBytesMax},
@@ -42,14 +42,14 @@ TEST_CASE("A file of a store that is longer than any that is written there is da
   }
 }
 
-TEST_CASE("The logs of a store are bounded all together") {
+TEST_CASE("The logs of a store have a common limit") {
   const TemporaryDirectory directory;
   make_file(directory.file("000004.log"), kStoreLogBytesMax);
   make_file(directory.file("000006.log"), 1);
   CHECK(errc_of(check_store_files(directory.path())) == Errc::kDamaged);
 }
 
-TEST_CASE("What is no file in a store is refused before it is opened") {
+TEST_CASE("Anything but a regular file in a store is refused before it is opened") {
   for (const char* name : {"CURRENT", "LOCK", "MANIFEST-000005", "000004.log"}) {
     const TemporaryDirectory directory;
     REQUIRE(::mkfifo(directory.file(name).c_str(), 0600) == 0);

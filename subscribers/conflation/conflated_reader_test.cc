@@ -142,7 +142,7 @@ TEST_CASE("An interrupt that comes as an interval ends is not lost, and ends one
   CHECK(reader.read_one(record, std::chrono::milliseconds(1)).error() == Errc::kTimedOut);
 }
 
-TEST_CASE("Nothing is delivered within an interval, and of each key the newest at its end") {
+TEST_CASE("Nothing is delivered within an interval; at its end, the newest record of each key is") {
   TestBus bus;
   bus.start();
   Screen screen(bus, number_modulo(bus, 3));
@@ -169,7 +169,7 @@ TEST_CASE("Nothing is delivered within an interval, and of each key the newest a
   CHECK(screen.reader->counters().conflated == 5);
 }
 
-TEST_CASE("An event stands behind the records before it and ahead of those after it") {
+TEST_CASE("An event comes after the records before it and before those after it") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -184,7 +184,7 @@ TEST_CASE("An event stands behind the records before it and ahead of those after
   CHECK(screen.lines == Lines{"13+1", "14+1", "closed"});
 }
 
-TEST_CASE("take_event gives the event that is due, and leaves records that come before it") {
+TEST_CASE("take_event returns the due event, and leaves records before it") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -292,7 +292,7 @@ TEST_CASE("With columns a batch has all records of an interval that fit, and eve
   CHECK(columns.reader->counters().delivered + columns.reader->counters().conflated == 16);
 }
 
-TEST_CASE("Of chosen instruments their records alone are conflated") {
+TEST_CASE("Only records of chosen instruments are conflated") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
@@ -334,7 +334,7 @@ TEST_CASE("A state after a gap is delivered entry by entry, each of them") {
   CHECK(reader.subscriber().counters().state == entries);
 }
 
-TEST_CASE("A lap is told between the records around it") {
+TEST_CASE("A lap is reported between the records around it") {
   TestBus bus;
   bus.start();
   Screen screen(bus, content_key(1));
@@ -363,7 +363,7 @@ TEST_CASE("One key more than there is room for ends the interval early") {
   CHECK(screen.after_interval() == Lines{"9", "10", "11"});
 }
 
-TEST_CASE("A clock that is set back does not hold records up") {
+TEST_CASE("A clock that is set back does not delay records") {
   TestBus bus;
   bus.start();
   Screen screen(bus, content_key(1));
@@ -376,7 +376,7 @@ TEST_CASE("A clock that is set back does not hold records up") {
   CHECK(screen.lines == Lines{"2+1"});
 }
 
-TEST_CASE("A schema without a key ends the reader with words") {
+TEST_CASE("A schema without a key ends the reader with a message") {
   TestBus bus;
   bus.start();
   bus.publish(1);
@@ -391,7 +391,7 @@ TEST_CASE("A schema without a key ends the reader with words") {
   CHECK(came(reader.next(Deadline::now())) == Came::kEnd);
 }
 
-TEST_CASE("Options of a conflated reader that cannot be, or would be ignored, are refused") {
+TEST_CASE("Invalid or ignored options of a conflated reader are refused") {
   const TestBus bus;
   const auto refusal = [&](ConflationOptions options) {
     const absl::Status status = ConflatedReader::open(bus.options(), std::move(options)).status();
@@ -413,7 +413,7 @@ TEST_CASE("Every schema that ships has a key") {
   }
 }
 
-TEST_CASE("Whatever is published when, each key ends with its newest record and all are counted") {
+TEST_CASE("Each key ends with its newest record, and all records are counted") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -462,7 +462,7 @@ TEST_CASE("Whatever is published when, each key ends with its newest record and 
   }
 }
 
-TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
+TEST_CASE("A wait returns at its deadline while a feed never pauses") {
   TestBus bus;
   bus.start();
   const std::uint64_t deadline_ns = monotonic_ns() + 50'000'000;
@@ -486,7 +486,7 @@ TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
   CHECK(reader.counters().conflated > 0);
 }
 
-TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
+TEST_CASE("A wait returns at the interval's end, and at the deadline") {
   TestBus bus;
   bus.start();
   bus.publish(3);

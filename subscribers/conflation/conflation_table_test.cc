@@ -82,7 +82,7 @@ TEST_CASE("The newest record of each key leaves, in the order of the sequences")
   CHECK(left == std::vector<std::vector<Number>>{{2, 200, 0}, {4, 400, 0}, {5, 500, 2}});
 }
 
-TEST_CASE("A key that has no place is refused, one that waits is not") {
+TEST_CASE("A key without a slot is refused, but one that waits is not") {
   ConflationTable table(sizeof(Number), sizeof(Number), 2);
   REQUIRE(table.put(bytes_of(Number{1}), 1, bytes_of(Number{1})));
   REQUIRE(table.put(bytes_of(Number{2}), 2, bytes_of(Number{2})));
@@ -93,7 +93,7 @@ TEST_CASE("A key that has no place is refused, one that waits is not") {
   CHECK(table.put(bytes_of(Number{3}), 5, bytes_of(Number{5})));
 }
 
-TEST_CASE("The table does what a naive one does, whatever is put in and taken out") {
+TEST_CASE("The table behaves like a naive one, whatever is put in and taken out") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);

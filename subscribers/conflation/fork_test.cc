@@ -8,7 +8,7 @@
 namespace lapwing {
 namespace {
 
-TEST_CASE("Every call of a conflated reader is forked in a child, and its parent reads on") {
+TEST_CASE("Every call of a conflated reader returns forked in a child, and its parent continues") {
   TestBus bus;
   bus.start();
   bus.publish(10);

@@ -7,7 +7,7 @@
 
 namespace lapwing {
 
-TEST_CASE("A conflated reader allocates nothing once its keys have been as many as they are") {
+TEST_CASE("A conflated reader allocates nothing after its number of keys has peaked") {
   constexpr std::uint64_t kKeys = 50;
   constexpr std::uint64_t kRecords = 500;  // in one interval, fewer than the ring holds
   TestBus bus;

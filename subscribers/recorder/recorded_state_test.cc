@@ -56,7 +56,7 @@ void random_record(TestOrders& orders, std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("Who folds a recorded state has the same books, queues and staleness, and so later on") {
+TEST_CASE("Folding a recorded state yields the same books, queues and staleness, now and later") {
   std::uint64_t stale = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -96,7 +96,8 @@ TEST_CASE("A recorded book has the form of a venue's snapshot") {
   }
 }
 
-TEST_CASE("Each book ends its own event, an empty one too, and the loss of the bus is no record") {
+TEST_CASE(
+    "Each book, even an empty one, ends its own event, and the loss of the bus is not a record") {
   TestOrders bus;
   bus.lose(3);
   dbn::MboMsg other = test_record(dbn::Action::kAdd, 1, TestOrders::kBid, 1, 5);
@@ -111,7 +112,7 @@ TEST_CASE("Each book ends its own event, an empty one too, and the loss of the b
   CHECK((records[2].flags & dbn::kFlagMaybeBadBook) != 0);  // it was first seen after the loss
 }
 
-TEST_CASE("The latest records are recorded as they are, and a state of something else is not") {
+TEST_CASE("The latest records are recorded unchanged, but a state of something else is not") {
   const auto latest = make_fold("latest", dbn::kSchemaMbo).value();
   MemoryState state(latest->shape());
   const dbn::MboMsg msg = test_record(dbn::Action::kModify, 4, TestOrders::kBid, 3, 2, 0);

@@ -74,7 +74,7 @@ TEST_CASE("A recording without rotation is one file with the feed's own metadata
   CHECK(on.files().empty());
 }
 
-TEST_CASE("A recording of nothing is an empty file, and a series of nothing is none") {
+TEST_CASE("A recording without records is an empty file, and such a series has no files") {
   OnDisk on;
   on.record(kOneFile, 0);
   CHECK(read_recorded(on.disk, on.path).records.empty());
@@ -85,7 +85,7 @@ TEST_CASE("A recording of nothing is an empty file, and a series of nothing is n
   check_series(on.files(), 1, 10);
 }
 
-TEST_CASE("A recording that ended before there was a position leaves nothing to go on from") {
+TEST_CASE("A recording that ended before its first position leaves nothing to continue") {
   OnDisk on;
   auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
   REQUIRE(recording->finish({.schema_name = dbn::kSchemaMbo}).ok());
@@ -94,7 +94,7 @@ TEST_CASE("A recording that ended before there was a position leaves nothing to 
   CHECK_FALSE(recording->position());
 }
 
-TEST_CASE("Records of another feed begin a file of a series, with its metadata") {
+TEST_CASE("Records of another feed begin a new file of a series, with that feed's metadata") {
   OnDisk on;
   RecordingFilesOptions options = recording_options(on.path, kBySecond);
   options.feed_metadata = [](const Id128& id) { return metadata_of_session(id); };
@@ -122,7 +122,7 @@ TEST_CASE("Records of another feed begin a file of a series, with its metadata")
   }
 }
 
-TEST_CASE("A run that ended with a session notices that the feed of the next one differs") {
+TEST_CASE("A run that ended with a session detects that the feed of the next one differs") {
   OnDisk on;
   RecordingFilesOptions options = recording_options(on.path, kBySecond);
   options.feed_metadata = [](const Id128& id) { return metadata_of_session(id); };
@@ -155,7 +155,7 @@ TEST_CASE("One file keeps the metadata of its first feed, and counts the session
   CHECK(file.metadata.mappings.front().raw_symbol == "ES1");
 }
 
-TEST_CASE("Sessions whose feeds differ in their time range alone share a file") {
+TEST_CASE("Sessions whose feeds differ only in their time range share a file") {
   OnDisk on;
   RecordingFilesOptions options = recording_options(on.path, kBySecond);
   options.feed_metadata = [](const Id128& id) {
@@ -169,7 +169,7 @@ TEST_CASE("Sessions whose feeds differ in their time range alone share a file") 
   CHECK(on.files().size() == 1);
 }
 
-TEST_CASE("Each period has its file, however the recording was cut into runs and batches") {
+TEST_CASE("Each period has its file, for any division of the recording into runs and batches") {
   OnDisk whole, in_runs;
   whole.record(kBySecond, 3'000);
   for (Sequence last = 7; last < 3'000; last += 111) {
@@ -234,7 +234,7 @@ TEST_CASE("An event without end is cut in two in the end") {
   CHECK(records > kEventRecordsMax);
 }
 
-TEST_CASE("A recording that begins with a state is continued behind it, or begins with it again") {
+TEST_CASE("A recording that begins with a state continues after it, or begins with it again") {
   OnDisk on;
   const auto append_state = [](RecordingFiles& recording) {
     const std::string bytes = feed_records(4, 600);
@@ -260,7 +260,7 @@ TEST_CASE("A recording that begins with a state is continued behind it, or begin
   CHECK(files[0].metadata.start == feed_record(603).ts_recv);
 }
 
-TEST_CASE("Other limits hold from the next run on, and one file does not become a series") {
+TEST_CASE("Changed limits apply from the next run on, and one file does not become a series") {
   OnDisk on;
   on.record(kBySecond, 450);
   CHECK(absl::StrContains(on.refusal(kOneFile), "is a series of files"));
@@ -275,7 +275,7 @@ TEST_CASE("Other limits hold from the next run on, and one file does not become 
   CHECK(absl::StrContains(on.refusal(kBySecond), "is one file"));
 }
 
-TEST_CASE("Files that are complete may be moved away, even the last one") {
+TEST_CASE("Complete files may be moved away, even the last one") {
   OnDisk on;
   on.record(kBySecond, 450);
   auto files = on.files();
@@ -289,7 +289,7 @@ TEST_CASE("Files that are complete may be moved away, even the last one") {
   CHECK(files[1].records.back() == 900);
 }
 
-TEST_CASE("Files of others are neither taken for a recording's nor written over") {
+TEST_CASE("Foreign files are neither taken for a recording's nor overwritten") {
   OnDisk on;
   const std::string stranger = on.directory.file("es.000002.20251120T150001Z.dbn.zst");
   write_file(stranger, "mine");
@@ -309,7 +309,7 @@ TEST_CASE("Files of others are neither taken for a recording's nor written over"
   check_series(on.files(), 1, 900);
 }
 
-TEST_CASE("A series holds one schema, whichever run brings another") {
+TEST_CASE("A series has one schema, even if a later run has another") {
   OnDisk on;
   on.record(kBySecond, 30);
   auto recording = prepared(on.disk, recording_options(on.path, kBySecond));
@@ -322,7 +322,7 @@ TEST_CASE("A series holds one schema, whichever run brings another") {
   CHECK(errc_of(recording->append(batch)) == Errc::kRecordSize);
 }
 
-TEST_CASE("A position that is none of ours is refused, and nothing is touched") {
+TEST_CASE("A foreign position is refused, and nothing is changed") {
   OnDisk on;
   on.record(kBySecond, 30);
   const std::string good = read_file(position_path(on.path));
@@ -337,7 +337,7 @@ TEST_CASE("A position that is none of ours is refused, and nothing is touched") 
   check_series(on.files(), 1, 30);
 }
 
-TEST_CASE("Bytes that are no whole records are refused, and nothing of them is recorded") {
+TEST_CASE("Bytes that are not whole records are refused, and none of them is recorded") {
   const TemporaryDirectory directory;
   PosixDisk disk;
   const RecordingFilesOptions options = recording_options(directory.file("out.dbn"), {});
@@ -380,7 +380,7 @@ TEST_CASE("A schema that DBN does not have is recorded into record files, as ord
   }
 }
 
-TEST_CASE("The name decides where both forms can be, and no DBN file has other records in it") {
+TEST_CASE("The name decides if both forms are possible, and a DBN file has no other records") {
   OnDisk on;
   on.path = on.directory.file(GENERATE("es.dbn", "es.dbn.zst"));
   auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
@@ -403,7 +403,7 @@ TEST_CASE("The name decides where both forms can be, and no DBN file has other r
 }
 
 // A recording of ten signals, then a batch of others: by the run that recorded them, or by another.
-TEST_CASE("A recording does not go on with records of another size or description") {
+TEST_CASE("A recording does not continue with records of another size or description") {
   OnDisk on;
   on.path = on.directory.file("desk.records");
   const auto options = recording_options(on.path, kOneFile);
@@ -465,7 +465,7 @@ TEST_CASE("The same description in another object is the same") {
   CHECK(recording->append(batch).ok());
 }
 
-TEST_CASE("A shipped schema is what it is, whatever names a release has for its values") {
+TEST_CASE("A shipped schema is the same, whatever names a release has for its values") {
   OnDisk on;
   on.path = on.directory.file("kv.records");
   Schema shipped = *known_schema(kv16::kSchema);
@@ -483,7 +483,7 @@ TEST_CASE("A shipped schema is what it is, whatever names a release has for its 
   CHECK(recording->append(batch).ok());
 }
 
-TEST_CASE("Records that nobody has described are recorded with their size, which has to be said") {
+TEST_CASE("Undescribed records are recorded with their size, which must be given") {
   OnDisk on;
   on.path = on.directory.file("plain.records");
   const std::string bytes = signal_records(1, 10);
@@ -507,7 +507,7 @@ TEST_CASE("Records that nobody has described are recorded with their size, which
   CHECK(files[2].head == plain_head());
 }
 
-TEST_CASE("FILE.position says what the records are, and one of an earlier release is completed") {
+TEST_CASE("FILE.position contains the description, and one of an earlier release is completed") {
   OnDisk on;
   on.path = on.directory.file("es.dbn");
   on.record(kOneFile, 30);

@@ -55,7 +55,7 @@ void check_position(SimDisk& disk, const RecordingFilesOptions& options) {
 
 }  // namespace
 
-TEST_CASE("A recorder that is cut short before any of its operations goes on exactly") {
+TEST_CASE("A recorder that is stopped before any of its operations continues exactly") {
   const FeedOf of = GENERATE(FeedOf::kOrders, FeedOf::kSignals);
   const bool zstd = GENERATE(false, true);
   const bool by_time = GENERATE(false, true);
@@ -93,7 +93,7 @@ TEST_CASE("A recorder that is cut short before any of its operations goes on exa
   CHECK(files > 2);
 }
 
-TEST_CASE("A recorder that is cut short again and again still records each record once") {
+TEST_CASE("A recorder that is stopped repeatedly still records each record once") {
   const FeedOf of = GENERATE(FeedOf::kOrders, FeedOf::kSignals);
   const bool zstd = GENERATE(false, true);
   const Cut cut = GENERATE(Cut::kKill, Cut::kPower);
@@ -117,7 +117,7 @@ TEST_CASE("A recorder that is cut short again and again still records each recor
   }
 }
 
-TEST_CASE("A disk that is full stops a recording with a message, and room lets it go on exactly") {
+TEST_CASE("A full disk stops a recording with a message, and with room it continues exactly") {
   const FeedOf of = GENERATE(FeedOf::kOrders, FeedOf::kSignals);
   const bool zstd = GENERATE(false, true);
   const RecordingFilesOptions options =

@@ -68,7 +68,7 @@ std::vector<std::byte> entries_of_orders(const Fold& fold, std::uint64_t orders)
   return entries;
 }
 
-TEST_CASE("A recording continues behind its last commit, and cuts off what came after it") {
+TEST_CASE("A recording continues after its last commit, and cuts off later bytes") {
   const RecordedBus bus;
   {
     Recording recording = bus.open();
@@ -90,7 +90,7 @@ TEST_CASE("A recording continues behind its last commit, and cuts off what came 
   CHECK((bus.records() == expected));
 }
 
-TEST_CASE("A second recording of a path is refused, and told by whom it is held") {
+TEST_CASE("A second recording of a path is refused with the process that has it") {
   const RecordedBus bus;
   std::optional<Recording> first(bus.open());
   const auto second = Recording::open(bus.options(), Deadline::now());
@@ -102,7 +102,7 @@ TEST_CASE("A second recording of a path is refused, and told by whom it is held"
   CHECK(Recording::open(bus.options(), Deadline::now()).ok());
 }
 
-TEST_CASE("A recorder that was killed holds the path no longer, and its commits are continued") {
+TEST_CASE("A killed recorder releases the path, and its commits are continued") {
   const RecordedBus bus;
   const Shared<Complaint> complaint;
   ChildProcess child([&] {
@@ -128,7 +128,7 @@ TEST_CASE("A recorder that was killed holds the path no longer, and its commits 
   CHECK(bus.records().size() == 33);
 }
 
-TEST_CASE("A recording from a snapshot begins with the state, and with nothing of half a state") {
+TEST_CASE("A recording from a snapshot begins with the state, never with part of one") {
   const RecordedBus bus;
   const std::unique_ptr<Fold> fold = *make_fold(kFoldOrders, dbn::kSchemaMbo);
   const std::vector<std::byte> entries = entries_of_orders(*fold, 7);
@@ -158,7 +158,7 @@ TEST_CASE("A recording from a snapshot begins with the state, and with nothing o
   CHECK(without.records() == std::vector<Sequence>{1, 2, 3});
 }
 
-TEST_CASE("A record file begins with the latest records, too") {
+TEST_CASE("A record file can also begin with the latest records") {
   const RecordedBus bus;
   const std::string path = bus.directory.file("desk.records");
   const Schema schema = schema_of<Signal>();
@@ -179,7 +179,7 @@ TEST_CASE("A record file begins with the latest records, too") {
   CHECK((read_file(path) == head + state + more));
 }
 
-TEST_CASE("A recording that was finished takes nothing more") {
+TEST_CASE("A finished recording accepts no more records") {
   const RecordedBus bus;
   Recording recording = bus.open();
   REQUIRE(append(recording, 1, 3).ok());
@@ -189,7 +189,7 @@ TEST_CASE("A recording that was finished takes nothing more") {
   CHECK(bus.records().size() == 3);
 }
 
-TEST_CASE("Options that cannot be right are refused before anything is made") {
+TEST_CASE("Invalid options are refused before anything is created") {
   const RecordedBus bus;
   const auto refused = [](const RecordingOptions& options) {
     return errc_of(Recording::open(options, Deadline::now()).status()) == Errc::kInvalidArgument;
@@ -205,7 +205,7 @@ TEST_CASE("Options that cannot be right are refused before anything is made") {
   CHECK_FALSE(std::filesystem::exists(bus.path + ".lock"));
 }
 
-TEST_CASE("A bus without DBN metadata is not recorded, and its owner is told what is missing") {
+TEST_CASE("A bus without DBN metadata is not recorded, and the message contains what is missing") {
   const TemporaryDirectory directory;
   auto recording =
       Recording::open({.path = directory.file("es.dbn"), .directory = directory.path()});
@@ -216,7 +216,7 @@ TEST_CASE("A bus without DBN metadata is not recorded, and its owner is told wha
   CHECK_FALSE(std::filesystem::exists(directory.file("es.dbn")));
 }
 
-TEST_CASE("Every call of a recording is forked in a child, and its parent records on") {
+TEST_CASE("Every call of a recording returns forked in a child, and its parent continues") {
   const RecordedBus bus;
   Recording recording = bus.open();
   REQUIRE(append(recording, 1, 100).ok());

@@ -66,7 +66,7 @@ TEST_CASE("An older copy in the place of a recording's file is refused, and the 
   }
 }
 
-TEST_CASE("Another file in the place of a recording's is refused, whatever its size") {
+TEST_CASE("Another file in the place of a recording's file is refused, whatever its size") {
   ReplacedOnDisk on;
   on.record(kOneFile, 20'000);
   const std::string recorded = read_file(on.path);
@@ -85,7 +85,7 @@ TEST_CASE("Another file in the place of a recording's is refused, whatever its s
   CHECK(read_recorded(on.disk, on.path).records.size() == 20'100);
 }
 
-TEST_CASE("A recording in one file whose file is missing is not begun anew") {
+TEST_CASE("A recording whose only file is missing does not start again") {
   ReplacedOnDisk on;
   const bool is_killed = GENERATE(true, false);
   if (is_killed) on.record_until_killed(kOneFile, 30);
@@ -118,7 +118,7 @@ TEST_CASE("A series continues without its last file only if that one was ended")
   CHECK(read_recorded(on.disk, on.directory.file("elsewhere")).records.back() == 500);
 }
 
-TEST_CASE("A run that continues an ended file says so before it writes") {
+TEST_CASE("A run that continues an ended file records that before it writes") {
   ReplacedOnDisk on;
   on.record(kOneFile, 30);
   REQUIRE(on.position().ended);

@@ -39,7 +39,7 @@ TEST_CASE("A file of a series is named by its number and the time of its first r
   CHECK(part_path("es.dbn.zst", 3, dbn::kUndefTimestamp) == "es.000003.dbn.zst");
 }
 
-TEST_CASE("The names of a series' files are known again, and no others") {
+TEST_CASE("The names of a series' files are recognized, and no others") {
   const std::string path = "x/es.dbn.zst";
   for (const std::uint64_t number : {1ULL, 999'999ULL, 1'000'000ULL}) {
     for (const std::uint64_t time : {kFeedBeginNs, dbn::kUndefTimestamp}) {
@@ -54,7 +54,7 @@ TEST_CASE("The names of a series' files are known again, and no others") {
   }
 }
 
-TEST_CASE("A period is over with the first record of a later one, on the clock's boundaries") {
+TEST_CASE("A period ends with the first record of a later one, at the clock's boundaries") {
   const Periods hourly = periods_of({0, std::chrono::hours(1)});
   const std::uint64_t began = kFeedBeginNs + 20 * 60 * kSecondNs;
   CHECK(hourly.period_of(began) == Period{kFeedBeginNs, kFeedBeginNs + kNsPerHour});
@@ -68,7 +68,7 @@ TEST_CASE("A period is over with the first record of a later one, on the clock's
   CHECK_FALSE(periods_of({.bytes = 1}).on());
 }
 
-TEST_CASE("A time far beyond the open period, or far before it, is not believed at once") {
+TEST_CASE("A time far beyond the open period, or far before it, is not trusted at once") {
   const Periods hourly = periods_of({0, std::chrono::hours(1)});
   const std::uint64_t end = kFeedBeginNs + kNsPerHour;
   CHECK(hourly.judge(kFeedBeginNs, end + kAheadNsMax) == RecordTime::kOfLaterFile);
@@ -85,7 +85,7 @@ TEST_CASE("A time far beyond the open period, or far before it, is not believed 
   }
 }
 
-TEST_CASE("With long periods a silence of two of them is believed") {
+TEST_CASE("With long periods, a silence of two of them is trusted") {
   constexpr std::uint64_t kMonthNs = 30 * 24 * kNsPerHour;
   const Periods monthly = periods_of({0, std::chrono::hours(30 * 24)});
   const std::uint64_t end = monthly.period_of(kFeedBeginNs).end_ns;
@@ -135,7 +135,7 @@ TEST_CASE("A day begins at its time in its zone, and has 23 or 25 hours when clo
 }
 
 TEST_CASE(
-    "A time of day that clocks skip is the moment of the change, and a double one the first") {
+    "A skipped time of day is the moment of the change, and of a doubled one the first counts") {
   const Rotation at_half_past_two{
       .calendar = Rotation::Calendar::kDay, .at = std::chrono::minutes(150), .time_zone = kChicago};
   check_period(at_half_past_two, "2026-03-07T02:30:00-06:00", "2026-03-08T03:00:00-05:00");
@@ -149,7 +149,7 @@ TEST_CASE(
                "2011-12-29T00:00:00-10:00", "2011-12-31T00:00:00+14:00");
 }
 
-TEST_CASE("A week begins on Monday or the day that is given, and a month on its first") {
+TEST_CASE("A week begins on Monday or the given day, and a month on its first") {
   using Calendar = Rotation::Calendar;
   check_period({.calendar = Calendar::kWeek}, "2026-11-23T00:00:00Z", "2026-11-30T00:00:00Z");
   check_period({.calendar = Calendar::kWeek,
@@ -163,7 +163,7 @@ TEST_CASE("A week begins on Monday or the day that is given, and a month on its 
                "2026-12-01T17:00:00-06:00", "2027-01-01T17:00:00-06:00");
 }
 
-TEST_CASE("A rotation whose members contradict each other is refused") {
+TEST_CASE("A contradictory rotation is refused") {
   using Calendar = Rotation::Calendar;
   const auto refusal = [](const Rotation& rotation) {
     const absl::Status refused = Periods::of(rotation).status();
@@ -186,7 +186,7 @@ TEST_CASE("A rotation whose members contradict each other is refused") {
   }
 }
 
-TEST_CASE("An event ends with flag LAST, a trade by itself") {
+TEST_CASE("An event ends with flag LAST, and a trade is an event by itself") {
   dbn::MboMsg mbo{};
   dbn::Mbp1Msg mbp{};
   const dbn::TradeMsg trade{};

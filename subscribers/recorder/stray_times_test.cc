@@ -130,7 +130,7 @@ void check_cuts(const Times& times, const RecordingFilesOptions& options) {
 
 }  // namespace
 
-TEST_CASE("A few records with a wrong time go to the open file, and the rotation is as without") {
+TEST_CASE("A few records with a wrong time go to the open file and do not change the rotation") {
   const std::uint64_t wrong = GENERATE_REF(from_range(wrong_times()));
   const std::uint64_t count = GENERATE(std::uint64_t{1}, kStrayRecordsMax - 1);
   CAPTURE(wrong, count);
@@ -146,7 +146,7 @@ TEST_CASE("A few records with a wrong time go to the open file, and the rotation
   }
 }
 
-TEST_CASE("Wrong times that come again and again begin no file") {
+TEST_CASE("Repeated wrong times do not begin a file") {
   Times times;
   for (const std::uint64_t time : minutes(300)) {
     times.insert(times.end(), kStrayRecordsMax - 1, time + kYearNs);
@@ -160,7 +160,7 @@ TEST_CASE("Wrong times that come again and again begin no file") {
   CHECK(names(recorded_times(times)) == names(recorded_times(minutes(300))));
 }
 
-TEST_CASE("A feed whose time line moves, ahead or back, begins a file there, and goes on in it") {
+TEST_CASE("A feed whose times shift forward or back begins a new file, and continues in it") {
   const bool is_ahead = GENERATE(true, false);
   Times times = minutes(60);
   for (const std::uint64_t time : minutes(120)) {
@@ -173,7 +173,7 @@ TEST_CASE("A feed whose time line moves, ahead or back, begins a file there, and
   CHECK(files[2].records.size() == 60);
 }
 
-TEST_CASE("A series that begins with a wrong time comes back to the right one") {
+TEST_CASE("A series that begins with a wrong time returns to the right one") {
   Times times = minutes(300);
   times.front() = kFeedBeginNs + kYearNs;
   const auto files = recorded_times(times);
@@ -182,7 +182,7 @@ TEST_CASE("A series that begins with a wrong time comes back to the right one") 
   CHECK(files[5].records.size() == 60);
 }
 
-TEST_CASE("A file that begins by size with a wrong time has the period of the one before") {
+TEST_CASE("A file that begins by size at a wrong time has the period of the previous one") {
   Times times;
   for (std::uint64_t i = 0; i < 6'000; ++i) {  // 336,000 bytes
     times.push_back(i % 7 == 3 ? kFeedBeginNs + kYearNs : kFeedBeginNs + i * kMinuteNs / 30);
@@ -192,7 +192,7 @@ TEST_CASE("A file that begins by size with a wrong time has the period of the on
   for (const NameAndRecords& file : files) CHECK(file.start < times.back() + 1);
 }
 
-TEST_CASE("A recorder that is killed among records with wrong times makes the same files") {
+TEST_CASE("A recorder killed among records with wrong times writes the same files") {
   Times times;
   for (const std::uint64_t time : minutes(130)) {
     times.push_back(time);
@@ -204,7 +204,7 @@ TEST_CASE("A recorder that is killed among records with wrong times makes the sa
   check_cuts(times, hourly());
 }
 
-TEST_CASE("A recorder that is killed makes the same files by size and time") {
+TEST_CASE("A killed recorder writes the same files by size and time") {
   Times times;
   for (std::uint64_t i = 0; i < 2'500; ++i) {
     times.push_back(i % 5 == 3 ? kFeedBeginNs + kYearNs : kFeedBeginNs + i * kMinuteNs / 10);
