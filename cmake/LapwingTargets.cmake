@@ -114,6 +114,9 @@ function(lapwing_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE lapwing_catch_main ${arg_DEPENDS})
   lapwing_compile_together(${name})
+  # The libraries have the optimisation of the build type. A test's own code compiles in a quarter less
+  # time with -O1.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   if(LAPWING_BUILD_FUZZERS)
     # The fuzzer observes only the tested code. Without its counters a test compiles in 4/5 of
     # the time.
