@@ -64,9 +64,12 @@ def on_files(files, config):
         if path.endswith(".md"):
             linked = {in_tree(path, link[2]) for link in LINK.finditer(source.read_text())} - {None}
             waiting += [target for target in linked if in_site(target) not in files.src_uris]
-    doxygen = Path(os.environ["LAPWING_DOXYGEN_OUTPUT"], "html")
-    for path in filter(Path.is_file, doxygen.rglob("*")):
-        files.append(File.generated(config, f"cpp/{path.relative_to(doxygen)}", abs_src_path=str(path)))
+    references = Path(os.environ["LAPWING_REFERENCES"])
+    for folder, name in ((Path(os.environ["LAPWING_DOXYGEN_OUTPUT"], "html"), "cpp"),
+                         (references / "java", "java"), (references / "rust", "rust")):
+        for path in filter(Path.is_file, folder.rglob("*")):
+            files.append(File.generated(config, f"{name}/{path.relative_to(folder)}", abs_src_path=str(path),
+                                        inclusion=InclusionLevel.NOT_IN_NAV))  # some contain Markdown
 
 
 def on_page_markdown(markdown, page, **_):
