@@ -32,9 +32,9 @@ static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmen
               kSumMemoryBytesMax);
 
 constexpr std::uint64_t kRateWindowNs = 100'000'000;
-constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait during a start or an end
+constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait while starting or closing
 
-// Records per second, by windows of kRateWindowNs. Rises at once, falls by a quarter per window.
+// Records per second, over windows of kRateWindowNs. Rises at once, falls by a quarter per window.
 class RateMeter {
  public:
   void observe(Sequence head, std::uint64_t now_ns) {
@@ -142,7 +142,7 @@ struct Archiver::State {
   Sequence reserved_through = 0;
   Sequence present_through = 0;  // end of the segments that existed at the start
   bool closing = false;
-  std::uint64_t stalled_ns = 0;  // at the start and the end: waiting time without a completion
+  std::uint64_t stalled_ns = 0;  // while starting and closing: wait without a completion
 
   std::uint64_t names_due_ns = 0;  // when the names of open files are checked next
   struct {
@@ -200,7 +200,7 @@ absl::Status Archiver::State::open() {
   return reserve();
 }
 
-// The first segment must exist, so it is prepared before the segments ahead, which could take its
+// The first segment must exist, so it is prepared before the later ones, which could take its
 // space. If one of those fails, it is retried later.
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
@@ -229,7 +229,7 @@ std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t 
   } else if (!was_good && !state.end_tried) {
     state.record_failure();
   }
-  // A failure in this turn is recorded in the next turn, so that the owner can publish it first.
+  // A failure in this step is recorded in the next step, so that the owner can publish it first.
   if (was_good != state.good()) return now_ns;
   const std::uint64_t next_ns = state.next_turn_ns();
   if (state.queue.in_flight() == 0) return next_ns;
@@ -264,7 +264,7 @@ absl::Status Archiver::State::check_names() {
   names_due_ns = now.ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
-  // Locks them again, because a reader's lock may have prevented that before (os/file_lock.h).
+  // Retries the locks, because a reader's lock may have prevented them (os/file_lock.h).
   for (const FileHandle file : sessions.held_files()) {
     options.journal.disk->lock(file, 0).IgnoreError();
   }
@@ -403,7 +403,7 @@ void Archiver::State::record_failure() {
   log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
-// Lets later readers report as lost the records that the journal lacks.
+// Lets later readers report the records missing from the journal as lost.
 void Archiver::State::record_published() {
   const absl::Status recorded = retention.record_published(now.head);
   if (recorded.ok()) return;
@@ -429,7 +429,7 @@ std::string Archiver::State::stall_report() const {
                       " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
-// Makes everything up to head durable, and the indexes too, and waits until nothing is in flight.
+// Makes everything up to head durable, including the indexes, and waits until nothing is in flight.
 void Archiver::State::finish() {
   schedule.request_flush(now.head);
   absl::Status status;
@@ -458,7 +458,7 @@ void Archiver::State::give_back_unused(Sequence last) {
                  "the last segment keeps the space that it has reserved");
 }
 
-// Logs a failure to clean up during the close. The next start uses the leftover.
+// Logs a failure to clean up during the close. The next start uses what was left over.
 void Archiver::State::note_if_failed(const absl::Status& status, const char* what) {
   if (status.ok()) return;
   log(LogEvent::kJournalTrouble,

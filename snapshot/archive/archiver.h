@@ -6,8 +6,8 @@
 // All file access uses Disk and WriteQueue. Opening and naming segments, and reserving sequences
 // (two syncs), are synchronous; other requests continue meanwhile.
 //
-// The guarantee (docs/explanation/durability.md): a slot whose sequence is at most limit() may be
-// overwritten or written, because every record that leaves the ring by that is archived.
+// The guarantee (docs/explanation/durability.md): the owner may write any sequence up to limit() to
+// its slot, because every record that this overwrites is archived.
 //
 // Invariants
 //  1. archived = end of the contiguous completed writes; durable ≤ archived ≤ head.
@@ -34,15 +34,15 @@
 //
 // After any other error, the journal continues. Such an error is counted and logged once:
 // - A write or sync of .idx failed. The index is only a hint.
-// - Retention or the close cannot remove a file, or the sync of the directory after that failed.
+// - Retention or the close cannot remove a file, or the directory sync after that failed.
 // - The close cannot release reserved space.
 // - An unused segment was removed. It is prepared again.
 // - Either `sessions` or its copy was removed. The next start recreates it.
 // - `retention` was removed. It is recreated at once, and until that succeeds, no segment is
 //   removed.
 //
-// A full disk while a segment is prepared ahead is not a failure yet. The preparation is retried
-// until the segment is needed, and once more at that time.
+// If the disk is full while a segment is prepared ahead, that is not a failure yet. The preparation
+// is retried until the segment is needed, and once more at that time.
 //
 // Parts: BlockWriter (blocks to segments), SegmentPool (preparing segments ahead), SyncCycle
 // (archived to durable), SyncSchedule (timing), SegmentRetention (removing the oldest segments).
@@ -71,9 +71,9 @@ namespace lapwing {
 inline constexpr std::uint64_t kReservationStepMin = std::uint64_t{1} << 22;  // sequences
 inline constexpr std::uint64_t kReservationLaps = 4;
 inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate so far
-// A reservation has at least the session's records divided by this. So the number of entries grows
-// with the logarithm of the session's length: about 50,000 entries in ten years at ten million
-// records a second.
+// A reservation is at least the session's record count divided by this. So the number of entries
+// grows with the logarithm of the session's length: about 50,000 entries in ten years at ten
+// million records a second.
 inline constexpr std::uint64_t kReservationShare = 2048;
 
 // The number of sequences that a session with `records` published records reserves beyond head.
@@ -85,11 +85,11 @@ constexpr std::uint64_t reservation_step(std::uint64_t capacity, std::uint64_t i
 }
 
 inline constexpr std::uint64_t kSegmentsAheadMin = 2;
-// Bytes of slots. The sums of the open segments are in memory: see kSumMemoryBytesMax.
+// Slot bytes per segment. The sums of the open segments are in memory: see kSumMemoryBytesMax.
 inline constexpr std::uint64_t kSegmentSlotBytesMax = std::uint64_t{2} << 30;
 inline constexpr std::uint64_t kSegmentSecondsAhead = 2;
-// A start or an end that waits for the disk fails after this long without a completion. The
-// destructor logs at this interval that it is still waiting.
+// Starting and closing fail if the disk completes nothing for this long while they wait for it.
+// While the destructor waits, it logs that at this interval.
 inline constexpr std::uint64_t kStallNsMax = 60'000'000'000;
 // The interval between checks of the names of the open files.
 inline constexpr std::uint64_t kNamesCheckNs = 1'000'000'000;
@@ -99,7 +99,7 @@ struct ArchiverOptions {
   SchemaLabel schema;
   Sequence first = 1;          // of this session: archived and durable start at first - 1
   Sequence oldest = 1;         // oldest retained sequence at the start
-  std::uint64_t capacity = 0;  // of the ring, slots
+  std::uint64_t capacity = 0;  // slots of the ring
   const std::byte* ring_slots = nullptr;        // 4 KiB-aligned, or direct I/O is not used
   std::uint64_t sync_interval_ns = 10'000'000;  // 0: only on request and at segment ends
   Retention retention;
@@ -109,7 +109,7 @@ struct ArchiverOptions {
 };
 
 struct ArchiverCounters {
-  std::uint64_t writes = 0;  // of blocks
+  std::uint64_t writes = 0;  // block writes
   std::uint64_t bytes_written = 0;
   std::uint64_t syncs = 0;        // cycles that moved durable
   std::uint64_t sync_ns_max = 0;  // of such a cycle
@@ -117,21 +117,21 @@ struct ArchiverCounters {
   std::uint64_t segments_prepared = 0;
   std::uint64_t segment_waits = 0;  // times archiving waited for a segment
   std::uint64_t segments_pruned = 0;
-  std::uint64_t prune_failures = 0;  // files that could not be unlinked, and failed syncs after it
+  std::uint64_t prune_failures = 0;  // files not unlinked, and failed syncs after unlinking
   std::uint64_t index_failures = 0;  // cycles whose index could not be written or synced
 };
 
 class Archiver {
  public:
-  // Starts an archiver for the last session of `sessions`, which must not have an end. Prepares the
-  // first segments and synchronously reserves the first sequences. On return, limit() is at least
-  // first - 1 + capacity (rounded by blocks). Disk, queue and sessions must outlive the archiver.
-  // The queue must have nothing in flight.
-  // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.
+  // Starts an archiver for the last session in `sessions`, which must not have an end entry.
+  // Prepares the first segments and synchronously reserves the first sequences. On return, limit()
+  // is at least first - 1 + capacity (rounded to blocks). Disk, queue and sessions must outlive the
+  // archiver. The queue must have nothing in flight. Errors: kInvalidArgument, kNoSpace (bytes
+  // needed and free), kNotPermitted, kDamaged, kSystem.
   static absl::StatusOr<std::unique_ptr<Archiver>> start(WriteQueue& queue, SessionLog& sessions,
                                                          const ArchiverOptions& options);
-  // Waits for all requests in flight, however long that takes, and logs it every kStallNsMax. A
-  // deadline would not be safe:
+  // Waits for all requests in flight, however long that takes, and logs the wait every kStallNsMax.
+  // A deadline would not be safe:
   // - Requests that the disk has begun cannot be cancelled: io_uring cancels only queued ones.
   // - A request uses memory of the archiver or the ring. If that memory were freed and reused, its
   //   new content might be written over a block that holds durable records.
@@ -142,11 +142,11 @@ class Archiver {
   Archiver(const Archiver&) = delete;
   Archiver& operator=(const Archiver&) = delete;
 
-  // Runs one turn: reaps completions, moves archived and durable, submits what is due, and prepares
-  // segments. Waits for completions, for up to wait_ns, if and only if something is in flight and
-  // nothing is due. Returns the monotonic time by which the next turn is needed even if head does
-  // not move. That is now_ns while something is in flight (the next turn waits for it), or
-  // UINT64_MAX if there is nothing to do.
+  // Runs one iteration: reaps completions, moves archived and durable, submits what is due, and
+  // prepares segments. Waits for completions, for up to wait_ns, if and only if something is in
+  // flight and nothing is due. Returns the monotonic time by which the next call is needed even if
+  // head does not move. That is now_ns while something is in flight (the next call waits for it),
+  // or UINT64_MAX if there is nothing to do.
   std::uint64_t step(Sequence head, std::uint64_t now_ns, std::uint64_t wall_ns,
                      std::uint64_t wait_ns);
 
@@ -158,9 +158,9 @@ class Archiver {
   // kSequenceMax. An owner that must stop on a failure checks condition().
   Sequence limit() const;
   // kFailed or kShed after a failure; failure() then returns the error with its path and errno. The
-  // end is recorded in the next turn, which can take long on a faulty disk. Before that turn, the
-  // owner must publish this condition, so that the start that settles the session after a kill
-  // finds it, and then limit().
+  // next step() records the end, which can take long on a faulty disk. Before that step, the owner
+  // must publish this condition, and then limit(), so that the start that settles the session after
+  // a kill finds the condition.
   JournalCondition condition() const;
   const absl::Status& failure() const;  // kJournalFailed
   // Whether `sessions` records how the session ended. Until then, only page 1 of the ring
@@ -170,19 +170,19 @@ class Archiver {
 
   // Requests that everything up to `through` (clamped to head) becomes durable as soon as possible.
   void request_flush(Sequence through);
-  // Requests the removal of whole segments below this sequence that are durable now, so never of
-  // the segment that holds durable + 1.
+  // Requests the removal of whole segments below this sequence that are durable now. This never
+  // includes the segment that holds durable + 1.
   void request_prune(Sequence below);
   // True while a requested removal is not complete. It stays true if the journal fails or closes
   // first.
   bool pruning() const;
   // Ends the journal as failed without an I/O error (--on-journal-lag shed). The owner must publish
-  // condition() and limit() before the next turn.
+  // condition() and limit() before the next step().
   void shed();
 
   // The clean end: makes everything up to head durable, removes unused segments, releases the
   // unused space of the last segment, and appends the `end` entry. head must not move meanwhile. If
-  // the journal has failed, it only tries to append an `end` with kFailed, unless that was tried
+  // the journal has failed, it only tries to append an `end` with kFailed, unless it has tried that
   // before, and returns failure().
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 

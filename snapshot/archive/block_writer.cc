@@ -83,7 +83,7 @@ void BlockWriter::begin_private(Sequence first) {
   private_open_ = true;
 }
 
-// Submits the private copy, updated from the ring, once it is whole or due. False if it must wait.
+// Submits the private copy, updated from the ring, once it is whole or due. Returns false if not.
 bool BlockWriter::submit_private(WriteQueue& queue, Sequence head, bool partial_due) {
   const JournalGeometry& geometry = journal_.geometry;
   const Sequence block_last = private_first_ + geometry.block_slots() - 1;

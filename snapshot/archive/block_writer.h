@@ -43,7 +43,7 @@ class BlockWriter {
     Sequence first = 1;                     // of the session
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
-    std::uint64_t tag_base;                 // of its request tags
+    std::uint64_t tag_base;                 // for its request tags
   };
 
   BlockWriter(SegmentPool& segments, const Options& options);
@@ -52,12 +52,12 @@ class BlockWriter {
   // segment must be ready. Returns kDamaged if a record before the session is missing.
   absl::Status load_first_block();
 
-  // Submits whole blocks up to head, and if `partial_due` the slots of the last, unfinished block.
+  // Submits whole blocks up to head and, if `partial_due`, the slots of the last, unfinished block.
   void submit(WriteQueue& queue, Sequence head, bool partial_due);
   absl::Status complete(std::uint64_t tag, std::int64_t result);
 
   Sequence archived() const { return archived_; }
-  // The end of the records that were submitted.
+  // The end of the submitted records.
   Sequence submitted() const { return submitted_; }
   // The segment that the writer waits for because it is not ready.
   std::optional<std::uint64_t> missing_segment() const { return missing_segment_; }
@@ -69,7 +69,7 @@ class BlockWriter {
   struct Flight {
     OngoingRequest request;
     OpenSegment* segment = nullptr;
-    const std::byte* slots = nullptr;  // of `first`'s block
+    const std::byte* slots = nullptr;  // of the block that holds `first`
     Sequence first = kNoSequence;      // first sequence of the first block
     Sequence last = kNoSequence;       // archived when this flight and all earlier ones are done
     bool from_private = false;
@@ -99,7 +99,7 @@ class BlockWriter {
   std::uint64_t flights_end_ = 0;
 
   Page private_page_{};
-  bool private_open_ = false;       // a block was begun from the private copy and is not finished
+  bool private_open_ = false;       // a block begun from the private copy is unfinished
   bool private_in_flight_ = false;  // or its write is done, but its sum is not computed yet
   Sequence private_first_ = kNoSequence;  // of its block
 

@@ -29,7 +29,7 @@ struct OpenSegment {
   OpenFile index;                   // .idx
   TimeEntry time_entry{};           // the entry being written to `index`; sequence 0: none
   std::uint64_t index_bytes = 0;    // offset of the next entry
-  std::uint64_t index_wall_ns = 0;  // of the newest entry; later ones are not below it
+  std::uint64_t index_wall_ns = 0;  // of the newest entry; never decreases
   bool data_dirty = false;          // written since its last sync
   bool index_dirty = false;
 
@@ -74,7 +74,7 @@ class SegmentFiles {
   absl::Status find_index_end(OpenSegment& segment);
 
   SegmentOptions options_;
-  std::optional<bool> direct_;  // decided at the first segment, because all are on one file system
+  std::optional<bool> direct_;  // decided for the first segment, because all are on one file system
 };
 
 }  // namespace lapwing

@@ -30,7 +30,7 @@ namespace lapwing {
 inline constexpr std::size_t kOpenSegmentsMax = 64;
 inline constexpr std::size_t kOpenSegmentsMin = 8;
 inline constexpr std::size_t kSumMemoryBytesMax =
-    64 * 1024 * 1024;                               // of all open segments together
+    64 * 1024 * 1024;                               // for all open segments together
 inline constexpr std::size_t kPreparationsMax = 4;  // at a time
 inline constexpr std::uint64_t kPreparationRetryNs = 500'000'000;
 
@@ -68,9 +68,9 @@ class SegmentPool {
   void set_oldest(Sequence oldest) { oldest_ = oldest; }
   // Why the needed segment cannot be prepared, or which segment was removed. Final. Ok until then.
   const absl::Status& failure() const { return failure_; }
-  // When a failed preparation is retried. UINT64_MAX if none is waiting.
+  // The time at which a failed preparation is retried; UINT64_MAX if none is waiting.
   std::uint64_t retry_ns() const { return retry_ns_; }
-  // True if a preparation can progress; one that waits for its name after a failed one cannot.
+  // True if a preparation can progress; one that waits for its name behind a failed one cannot.
   bool preparing() const;
   std::size_t size() const { return slots_.size(); }
   std::uint64_t prepared_count() const { return prepared_count_; }  // created or adopted
@@ -87,11 +87,11 @@ class SegmentPool {
   // check of their names.
   void retire(Sequence durable);
   // For the clean end, with nothing in flight: removes the segments beyond `last`, which have no
-  // records, unless they were removed already. If it fails, files are left behind, but no record is
-  // in danger.
+  // records, unless they have already been removed. If it fails, files are left behind, but no
+  // record is in danger.
   absl::Status discard_beyond(Sequence last);
-  // For the clean end, with everything up to `last` durable: releases the space that its segment
-  // has reserved beyond it. If it fails, the space stays reserved, but no record is in danger.
+  // For the clean end, with everything up to `last` durable: releases the space reserved in its
+  // segment beyond it. If it fails, the space stays reserved, but no record is in danger.
   absl::Status release_beyond(Sequence last);
 
  private:
@@ -103,7 +103,7 @@ class SegmentPool {
   struct Preparation {
     SegmentPreparation work;
     Slot* slot = nullptr;
-    bool was_needed = false;  // as of its beginning
+    bool was_needed = false;  // as of its start
   };
 
   bool begin_next(const SegmentDemand& demand, std::uint64_t now_ns, std::uint64_t wall_ns);

@@ -22,7 +22,7 @@ absl::Status with_more(const absl::Status& status, const std::string& more) {
   return longer;
 }
 
-// Runs the request as a call of the disk. Returns the result of its completion.
+// Runs the request as a Disk call. Returns the result of its completion.
 std::int64_t run_on(Disk& disk, const std::string& directory, const WriteRequest& request) {
   absl::Status status;
   switch (request.kind) {
@@ -160,7 +160,7 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
                                files_->path(number_, suffix));
 }
 
-// Without fallocate() on the file system, the disk writes zeros, which blocks the file thread.
+// If the file system lacks fallocate(), the disk writes zeros, which blocks the file thread.
 absl::Status SegmentPreparation::allocate_by_disk() {
   absl::Status allocated =
       files_->disk().allocate(segment_->data.get(), segment_file_bytes(files_->journal().geometry));

@@ -7,10 +7,10 @@
 // renaming are synchronous. The archiver prepares segments ahead, and recovery (create_segment)
 // those that a killed publisher had not prepared.
 //
-// Adopting: uses a segment that a killed publisher had prepared, or that in which the last session
-// ended. Its header and sizes are checked, and the space that a clean end released is reserved
-// again. The directory is synced, because the name may not be. An incomplete segment that no record
-// has reached is created again.
+// Adopting: uses a segment that a killed publisher had prepared, or the one in which the last
+// session ended. Its header and sizes are checked, and the space that a clean end released is
+// reserved again. The directory is synced, because the name may not be. An incomplete segment that
+// no record has reached is created again.
 //
 // Thread safety: one thread.
 #pragma once
@@ -37,7 +37,7 @@ class SegmentPreparation {
   void complete(std::size_t index, std::int64_t result) { requests_.complete(index, result); }
 
   State state() const { return state_; }
-  // As of the last advance(): everything is done except the name, which it may not have yet.
+  // As of the last advance(): everything is done except the name, which is not allowed yet.
   bool awaits_name() const { return awaits_name_; }
   std::uint64_t number() const { return number_; }
   const absl::Status& failure() const { return failure_; }
@@ -78,8 +78,8 @@ class SegmentPreparation {
   absl::Status failure_;
 };
 
-// Creates a segment that has no .jnl yet, synchronously: each request is a call of the disk.
-// Replaces unfinished files of an earlier attempt. Errors: kNoSpace, kNotPermitted, kSystem.
+// Creates a segment that has no .jnl yet, synchronously: each request is a Disk call. Replaces
+// unfinished files of an earlier attempt. Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status create_segment(const SegmentOptions& options, std::uint64_t number,
                             std::uint64_t wall_ns);
 

@@ -4,13 +4,13 @@
 // removed first, all of them if necessary. Requests apply only to the current journal.
 //
 // Each segment is removed in steps. `oldest` moves past it and is written to the file `retention`.
-// In a later turn, when that is synced and the owner has published the new `oldest` to readers,
-// .jnl is unlinked. Then the directory is synced, and .sum and .idx are unlinked. So after a power
-// cut, there is no .jnl without its companions, no hole between segments, and no removed segment
-// that `retention` does not cover. A reader that has a segment open can still read it. The segment
-// that holds durable + 1, or a newer one, is never removed. Failures to record, unlink or sync are
-// counted, and the file is left in place. The journal is not affected, and the next start removes
-// files without a .jnl.
+// On a later iteration, when that is synced and the owner has published the new `oldest` to
+// readers, .jnl is unlinked. Then the directory is synced, and .sum and .idx are unlinked. So after
+// a power cut, there is no .jnl without its companions, no hole between segments, and no removed
+// segment that `retention` does not cover. A reader that has a segment open can still read it. The
+// segment that holds durable + 1, or a newer one, is never removed. Failures to record, unlink or
+// sync are counted, and the file is left in place. The journal is not affected, and the next start
+// removes files without a .jnl.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -32,13 +32,13 @@
 namespace lapwing {
 
 struct Retention {
-  // The limit of segment files up to the durable end, including those of discarded journals.
-  // Segments beyond that end, written or prepared, are not counted: a power cut removes them, so
-  // counting them could remove all durable records. 0: no limit.
+  // Limit on the bytes of segment files up to the durable end, including those of discarded
+  // journals. Segments beyond that end, written or prepared, are not counted: a power cut removes
+  // them, so counting them could remove all durable records. 0: no limit.
   std::uint64_t bytes_max = 0;
   // The maximum age of a segment's newest record; 0: no limit. Segments of this session are timed
   // by the monotonic clock, so a step of the wall clock does not change their age. Older segments
-  // are timed by the wall clock as of the start of the session. A later time counts as that moment.
+  // are timed by the wall clock as of the start of the session. Later times count as that time.
   std::uint64_t age_ns_max = 0;
 };
 
@@ -70,9 +70,9 @@ class SegmentRetention {
     Sequence durable = 0;
     std::uint64_t now_ns = 0;
     std::uint64_t wall_ns = 0;
-    bool closing = false;  // finish the current removal and begin no other
+    bool closing = false;  // finish the current removal, but begin no other
   };
-  // One turn.
+  // Runs one iteration.
   void advance(WriteQueue& queue, const Turn& turn);
   void complete(std::uint64_t tag, std::int64_t result) {
     sync_.complete(tag - options_.tag_base, result);
@@ -81,11 +81,11 @@ class SegmentRetention {
   // True if `retention` was removed or replaced.
   bool file_is_lost() const { return file_->is_lost(); }
   absl::Status restore_file();  // recreates it
-  // Stores how far the last session of this failed journal has published. Synchronous.
+  // Stores the newest sequence that this failed journal's last session published. Synchronous.
   absl::Status record_published(Sequence published);
 
   Sequence oldest() const { return options_.oldest; }
-  // The time at which the next turn has work. UINT64_MAX: only when durable moves or on a request.
+  // The time at which advance() next has work. UINT64_MAX: only when durable moves or on a request.
   std::uint64_t next_ns() const { return next_ns_; }
   std::uint64_t removed_count() const { return removed_count_; }
   std::uint64_t failed_count() const { return failed_count_; }
@@ -142,7 +142,7 @@ class SegmentRetention {
   struct {
     std::uint64_t ns = 0;  // CLOCK_MONOTONIC
     std::uint64_t wall_ns = 0;
-  } began_;  // the first turn
+  } began_;  // the first iteration
   // The monotonic times at which segments from next_ on became completely durable.
   std::deque<std::uint64_t> finished_ns_;
   std::uint64_t next_ns_ = UINT64_MAX;

@@ -7,7 +7,7 @@
 //     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. It is a hint: if it
 //              cannot be written or synced, it is omitted and counted
 //
-// Archiving continues meanwhile. It may complete the block of W and replace its sum in memory. But
+// Archiving continues during it, and may complete the block of W and replace its sum in memory. But
 // the disk has only the synced part, so the entry of that block is copied when the cycle begins.
 //
 // Thread safety: one thread. No allocation after the start.

@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// How often to list a directory whose files a checkpointer replaces meanwhile.
+// How many times to list a directory whose files a checkpointer keeps replacing.
 constexpr int kListingsMax = 5;
 
 // The sequence in the name of a checkpoint.
@@ -65,7 +65,7 @@ absl::Status check_shape(const CheckpointHeader& header, const FoldShape& shape,
   return absl::OkStatus();
 }
 
-// Checks everything that the header alone can show.
+// Checks everything that can be checked from the header alone.
 absl::Status check_header(const CheckpointHeader& header, const CheckpointFile& file,
                           const FoldShape& shape, const CheckpointJudge& judge) {
   absl::Status status = check_name(header, file);

@@ -3,11 +3,11 @@
 //
 // A checkpoint is a file with the name <as-of sequence, 20 digits>.ckpt whose header contains that
 // sequence. Links, directories and other names are ignored. Any user that can write to the
-// directory can put a checkpoint there. So on the disk of this machine, code that opens checkpoints
-// for a user refuses the whole directory if another user owns it or can write to it
+// directory can put a checkpoint there. So on this machine's disk, code that opens checkpoints for
+// a user refuses the whole directory if another user owns it or can write to it
 // (checkpoint_ownership.h). The functions here do not check that.
 //
-// Thread safety: free functions; one writer for a directory (the checkpointer holds the lock of its
+// Thread safety: free functions; one writer per directory (the checkpointer holds the lock of its
 // store).
 #pragma once
 
@@ -55,15 +55,15 @@ struct ChosenCheckpoint {
   std::vector<std::string> skipped;  // a line with the reason for each newer one
 };
 // Returns the newest intact checkpoint of this fold that `judge` accepts. Errors: kNotFound if
-// there is none, or kDamaged if one of the skipped ones is damaged, with a line for each; those of
-// list_checkpoints().
+// there is none, or kDamaged if one of the skipped ones is damaged, with a line for each; also
+// those of list_checkpoints().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);
 
 // load_checkpoint() loads one checkpoint with the checks of choose_checkpoint(): that it is intact,
 // has the sequence in its name, belongs to this fold, and is accepted by `judge`.
-// begin_checkpoint() begins such a load, whose end verifies that the checkpoint is intact.
+// begin_checkpoint() begins such a load, which checks last that the checkpoint is intact.
 absl::StatusOr<LoadedCheckpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
                                                  const FoldShape& shape,
                                                  const CheckpointJudge& judge);

@@ -28,7 +28,7 @@ class CheckpointLoad {
   static absl::StatusOr<CheckpointLoad> begin(Disk& disk, const std::string& path);
 
   const CheckpointHeader& header() const { return header_; }
-  // Reads and sums the next `bytes_max` bytes of entries, but at least a block. After the last
+  // Reads and sums the next `bytes_max` bytes of entries, but at least one block. After the last
   // entry, it verifies the sums. An error is final.
   absl::Status step(std::uint64_t bytes_max);
   bool done() const { return verified_; }

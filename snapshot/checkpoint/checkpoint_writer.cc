@@ -17,8 +17,8 @@
 namespace lapwing {
 namespace {
 
-// The maximum of unsynced bytes in the page cache. A sync of gigabytes at once would delay the
-// syncs of the journal, which is on the same disk.
+// The maximum number of unsynced bytes in the page cache. A sync of gigabytes at once would delay
+// the syncs of the journal, which is on the same disk.
 constexpr std::uint64_t kUnsyncedBytesMax = 64 * 1024 * 1024;
 // Read-only, so that not even its owner can open a finished checkpoint for writing by mistake.
 constexpr unsigned kCheckpointPermissions = 0400;

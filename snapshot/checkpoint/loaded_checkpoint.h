@@ -45,7 +45,7 @@ class LoadedCheckpoint {
   std::uint64_t size() const { return header().entry_count; }  // entries
   std::span<const std::byte> entries() const;                  // contiguous, sorted by key
   std::span<const std::byte> entry(std::uint64_t index) const;
-  // Finds the entry of that key by binary search, or returns an empty span. `fold` is that of the
+  // Finds the entry with that key by binary search, or returns an empty span. `fold` must match the
   // header.
   std::span<const std::byte> find(const Fold& fold, std::span<const std::byte> key) const;
   // The index of the first entry whose key is not below `key`; size() if there is none.
