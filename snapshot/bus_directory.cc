@@ -114,8 +114,8 @@ bool is_kept_by(DirectoryUse use, const std::string& name) {
          Id128::from_hex(name).has_value();
 }
 
-// Ok if the directory is empty, except for the content of a new file system, or is in use for this
-// already.
+// Ok if the directory is empty, except for the content of a new file system, or is already in use
+// for this purpose.
 absl::Status check_content(const std::string& directory, DirectoryUse use) {
   const auto names = PosixDisk().list(directory);
   if (!names.ok()) return names.status();

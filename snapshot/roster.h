@@ -2,7 +2,7 @@
 // which subscribers should return after a kill.
 //
 // A list is valid only if the bus's last session wrote it, in this directory. It is ignored if a
-// release without rosters has run since then, or if it was copied with its bus.
+// release without rosters has run since, or if it was copied with its bus.
 //
 // The file is replaced as a whole and not synced, so it survives a kill. After a power cut it may
 // be the previous version, or damaged; a damaged file is ignored.
@@ -39,7 +39,7 @@ struct Roster {
   // Attached or missing, without observers and without subscribers that have no name.
   std::vector<SubscriberInfoFrame> subscribers;
 
-  // Whether it is the list of that session of the bus in the directory with that inode.
+  // Whether this is the list of that session, for the bus in the directory with that inode.
   bool is_of(const Id128& session, std::uint64_t inode) const;
   // JSON, docs/reference/file-formats.md.
   std::string text() const;
@@ -59,7 +59,7 @@ bool is_expected_back(const SubscriberInfoFrame& subscriber);
 
 // Returns the subscribers that stay in the list after a close at `head`. A subscriber that followed
 // until the end may have finished its work with the bus. So only these stay: those that were
-// missing already, those whose process is stopped, and those that were behind and had not reported
+// already missing, those whose process is stopped, and those that were behind and had not reported
 // for kSilentAtCloseNs.
 inline constexpr std::uint64_t kSilentAtCloseNs = 3'000'000'000;
 std::vector<SubscriberInfoFrame> left_by_close(const std::vector<SubscriberInfoFrame>& subscribers,
@@ -67,8 +67,8 @@ std::vector<SubscriberInfoFrame> left_by_close(const std::vector<SubscriberInfoF
 
 // Returns the subscribers that a new session should expect: at most kExpectedOfOtherMax of each
 // user other than the owner and root, and at most kMissingMax in total. After a close, it omits
-// those whose process has ended since, unless they were missing before. Pids of another boot or pid
-// namespace are marked as unknown.
+// those whose process has ended since, unless they were missing before. Pids from another boot or
+// pid namespace are marked as unknown.
 inline constexpr std::size_t kExpectedOfOtherMax = 64;
 std::vector<SubscriberInfoFrame> expected_by(const Roster& roster, const Id128& boot_id,
                                              uid_t owner);

@@ -22,14 +22,14 @@
 
 namespace lapwing {
 
-// A reader may find a copy that a commit has half written. It is damaged after this many re-reads.
+// A reader may find a copy that a commit has half written. It counts as damaged after this many.
 inline constexpr int kCursorRereads = 3;
 // A process that is ending may hold the file a moment longer than its other resources.
 inline constexpr std::uint64_t kCursorLockRetryNs = 1'000'000'000;
 
 struct CursorCommit {
   std::uint64_t generation = 0;  // incremented by each commit
-  StoredPosition position = {};  // sequence kNoSequence: nothing was committed yet
+  StoredPosition position = {};  // sequence kNoSequence: nothing committed yet
   OutputEnd output = {};
   std::uint64_t written_wall_ns = 0;  // UTC; for a file without a commit, when it was made
 };
@@ -40,7 +40,7 @@ struct CursorContents {
 };
 
 // Reads the current contents of `path`; may run concurrently with commits. Errors: kNotFound,
-// kNotPermitted, kNotALapwingFile, kAbiMismatch (of a later version), kDamaged (neither copy is
+// kNotPermitted, kNotALapwingFile, kAbiMismatch (a later version), kDamaged (neither copy is
 // valid), kSystem.
 absl::StatusOr<CursorContents> read_cursor(Disk& disk, const std::string& path);
 

@@ -33,7 +33,7 @@ inline constexpr std::size_t kDbnBufferBytes = 1024 * 1024;  // decoded
 class DbnReader {
  public:
   // `path` may be "-" for standard input. Reads the metadata. Errors: kNotFound, kNotPermitted,
-  // kBadInput, kClosed (`stopped` while it waited for a pipe), kSystem.
+  // kBadInput, kClosed (`stopped` returned true during a wait for a pipe), kSystem.
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(const std::string& path,
                                                          Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(std::unique_ptr<ByteSource> source);

@@ -9,11 +9,11 @@
 #include <memory>
 #include <span>
 
-struct XXH3_state_s;  // of <xxhash.h>
+struct XXH3_state_s;  // from <xxhash.h>
 
 namespace lapwing {
 
-// Computes the digest of entries or records. Each call adds one or several whole ones.
+// Computes the digest of entries or records. Each call adds one or more whole ones.
 class EntryDigest {
  public:
   EntryDigest();

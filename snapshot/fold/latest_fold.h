@@ -14,7 +14,7 @@
 
 namespace lapwing {
 
-// Returns nullptr if the schema has no key, or if the key is larger than a key may be.
+// Returns nullptr if the schema has no key, or if its key exceeds the maximum size.
 std::unique_ptr<Fold> make_latest_fold(const Schema& schema);
 
 }  // namespace lapwing

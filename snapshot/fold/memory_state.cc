@@ -71,7 +71,7 @@ class MemoryState::Impl {
  public:
   static std::unique_ptr<Impl> make(const FoldShape& shape);
 
-  // If a shape has empty keys or keys above kKeyBytesMax, no key fits.
+  // If a shape has empty keys or keys longer than kKeyBytesMax, no key fits.
   explicit Impl(const FoldShape& shape)
       : key_bytes_(shape.key_bytes <= kKeyBytesMax ? shape.key_bytes : 0),
         entry_bytes_(shape.entry_bytes) {}
@@ -254,7 +254,7 @@ class MemoryState::Impl::Table final : public Impl {
     free_.push_back(slot);
   }
 
-  // Entries that were added and removed since the last time cost nothing here: their slot is
+  // Entries that were added and removed since the last call cost nothing here: their slot is
   // unused, or was reused and is in new_ once.
   void bring_in_order() {
     for (const Key& key : gone_) ordered_.erase(key);

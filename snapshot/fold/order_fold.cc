@@ -41,7 +41,7 @@ class WordKey {
 
 const WordKey kLossKey(0, 0, OrderEntryKind::kLoss, 0);
 
-// The prefix of all entries of one kind of an instrument.
+// The key prefix shared by all of an instrument's entries of one kind.
 Bytes kind_prefix(const WordKey& key) {
   return key.bytes().first(offsetof(OrderKey, order_id));
 }
@@ -65,7 +65,7 @@ void save(FoldState& state, const WordKey& key, const OrderEntry& entry) {
   state.put(key.bytes(), std::as_bytes(std::span(&entry, 1)));
 }
 
-// Makes an entry that is not an order: a book, or the loss.
+// Makes an entry that is not an order: the entry of a book or of the loss.
 OrderEntry make_mark(Action action) {
   OrderEntry entry{};
   entry.msg.hd.length = kRecordUnits;
@@ -108,7 +108,7 @@ class Step {
 
   // --- The book
 
-  // The known part of the book from `place` on begins with this record.
+  // Starts the known part of the book at `place`, with this record.
   void begin_book(Sequence place, std::uint8_t book_flags) {
     book_changed_ = true;
     book_.msg.hd = msg_.hd;
@@ -203,7 +203,7 @@ class Step {
     save(state_, order(), found);
   }
 
-  // Stores the resting order as in the record.
+  // Stores the resting order as the record describes it.
   void rest(Sequence place) {
     if (msg_.size == 0) {
       note_misfit();

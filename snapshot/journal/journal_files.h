@@ -28,7 +28,7 @@ struct JournalFiles {
   }
 };
 
-// Returns the files of the journal in `begin`.
+// Returns the files of the journal that `begin` names.
 JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
                               const SessionBegin& begin);
 

@@ -1,6 +1,6 @@
 // Verifies ranges of a journal without delivering them: for a starting publisher, and for `verify`.
 //
-// Thread safety: one thread at a time per Disk call; no state.
+// Thread safety: no state; one thread at a time may use the Disk.
 #pragma once
 
 #include <cstdint>

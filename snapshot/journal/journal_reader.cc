@@ -42,8 +42,8 @@ void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, st
   }
 }
 
-// Copies the records of `count` slots, packed. The sizes of the shipped schemas have their own
-// loops, because a copy of constant size is a few moves, and any other is a call.
+// Copies the records of `count` slots, packed. The record sizes of the shipped schemas have their
+// own loops, because a constant-size copy is a few moves and any other copy is a call.
 void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::uint64_t count,
                   std::byte* out) {
   switch (geometry.record_bytes) {
@@ -99,7 +99,7 @@ Sequence JournalReader::State::void_free_last(Sequence n) const {
   return next == voids.end() ? UINT64_MAX : next->first - 1;
 }
 
-// Returns the first sequence of its first session, which must exist.
+// Returns the first sequence of the journal's first session, which must exist.
 Sequence JournalReader::State::first_of_journal() const {
   return sessions.sessions_of(files.journal_id).front().first();
 }

@@ -45,8 +45,8 @@ struct MappedRun {
 };
 
 // The trusted part of the journal, as of now. If there is a ring file of the journal's last session
-// and of this boot, it comes from page 1, whether or not the publisher is running. Otherwise it
-// comes from settled_bounds().
+// and of this boot, it comes from the ring's page 1, whether or not the publisher is running.
+// Otherwise it comes from settled_bounds().
 struct JournalBounds {
   Sequence durable = 0;   // sums exist up to here
   Sequence archived = 0;  // exact stamps exist up to here
@@ -68,10 +68,10 @@ class JournalReader {
   // Reads `sessions` again and closes the open files. Call it after a session change.
   absl::Status refresh();
 
-  // Copies records n, n+1, … (packed, record_bytes each) while they are at or below
+  // Copies records n, n+1, … (packed, record_bytes each) as long as they are at or below
   // bounds.archived, in one segment, and fit into `out`, which must have room for at least one.
   //
-  // If the journal does not have record n, returns a gap with its cause and end:
+  // If the journal does not have record n, returns a gap with its cause and its end:
   // - kVoid, up to the void's end.
   // - kPruned, below bounds.oldest or below the sequence that retention has recorded since, except
   //   in the open segment.
@@ -93,10 +93,10 @@ class JournalReader {
 
   // The bounds that the files alone prove, for readers without a publisher and without its ring
   // file: from the last session's `end`, or from its sums. archived equals durable, because the
-  // next publisher will cut there. So no record is read that the cut removes.
+  // next publisher will cut there. So this never reads a record that the cut removes.
   absl::StatusOr<JournalBounds> settled_bounds();
   // The newest sequence that the last session of a failed journal published; kNoSequence if
-  // unknown. Errors: of the disk.
+  // unknown. Errors: those of the disk.
   absl::StatusOr<Sequence> published() const;
 
  private:

@@ -1,7 +1,7 @@
 // Small files that a journal keeps for its sessions, each named by the hash of its content:
 // <journal root>/<directory>/<hash, 16 hex digits>.<suffix>. They move with the journal.
 //
-// Thread safety: free functions; one writer for a journal.
+// Thread safety: free functions; one writer per journal.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct KeptFiles {
   std::string path(const std::string& journal_root, std::uint64_t hash) const;
 };
 
-// Stores the content durably, under its name. Does not rewrite a file that has this content
-// already. Errors: kNoSpace, kNotPermitted, kSystem.
+// Stores the content durably, under its name. Does not rewrite a file that already has this
+// content. Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status keep_file(Disk& disk, const std::string& journal_root, const KeptFiles& kind,
                        std::uint64_t hash, const std::string& content);
 

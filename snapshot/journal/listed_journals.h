@@ -1,6 +1,6 @@
-// The journals of a journal root in the order in which publishers began them.
+// The journals of a journal root in the order in which they were begun.
 //
-// A publisher begins another journal if the last one failed. All journals except the newest are
+// A publisher begins a new journal if the last one failed. All journals except the newest are
 // discarded: nothing is added to them, and their files are kept until retention removes them.
 //
 // Thread safety: plain values and free functions.

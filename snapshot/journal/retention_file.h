@@ -1,5 +1,5 @@
-// The file `retention` of a journal: the oldest sequence that retention has kept, and the newest
-// published one if the journal failed.
+// A journal's `retention` file: the oldest sequence that retention has kept, and if the journal
+// failed, the newest published one.
 //
 // It is written and synced before a segment is unlinked. So a missing segment at or above its value
 // was not removed by retention: its records are lost, and this is reported to readers. If the file
@@ -26,7 +26,7 @@ inline constexpr char kRetentionFileName[] = "retention";
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files);
 
 // The newest sequence that the last session of a failed journal published, even if the journal does
-// not have it; kNoSequence if unknown. Errors: those of the disk.
+// not contain it; kNoSequence if unknown. Errors: those of the disk.
 absl::StatusOr<Sequence> read_published(const JournalFiles& files);
 
 // The segments that a journal retains, and the oldest sequence. If the segment of a later record is

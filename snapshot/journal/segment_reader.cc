@@ -54,7 +54,7 @@ absl::Status SegmentReader::open(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-// Maps the open segment, whose records must all be durable. True if it is mapped.
+// Maps the open segment, whose records must all be durable. Returns true if it is mapped.
 bool SegmentReader::map_segment() {
   if (is_mappable_ && !mapped_) {
     mapped_ = files_.disk->map_finished(jnl_.get());
@@ -73,7 +73,7 @@ bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   const std::uint64_t first_block = geometry.block_of(request.n);
   run_first_ = geometry.block_first(first_block);
   const Sequence run_last = run_first_ + kReadRunBytes / geometry.slot_bytes - 1;
-  // Not more than the caller copies at once, because the rest would have to be populated again.
+  // No more than the caller copies at once, because the rest would have to be populated again.
   const Sequence last = std::min({request.n + wanted - 1, run_last, request.limit});
   request_ = {request.n, request.durable, last};
   const std::size_t block_count = geometry.block_of(last) - first_block + 1;

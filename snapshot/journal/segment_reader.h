@@ -36,19 +36,19 @@
 namespace lapwing {
 
 inline constexpr int kSumRereads = 3;
-// The sizes of one read: for a sequential reader, and for a reader that begins or fills a gap.
+// The sizes of one read: for a sequential reader, and for a reader that starts or fills a gap.
 inline constexpr std::size_t kReadRunBytes = 256 * 1024;  // fits into the second-level cache
 inline constexpr std::size_t kFirstRunBytes = 64 * 1024;
-// A reader that requests less at once does not map, because it would populate page by page.
+// A reader that requests less at a time does not map: it would populate page by page.
 inline constexpr std::size_t kMappedBytesMin = 64 * 1024;
 
 class SegmentReader {
  public:
   explicit SegmentReader(JournalFiles files);
 
-  // Closes the current segment, opens another one, and checks its header. A missing .sum file is
-  // damage of every block below durable, which is found when they are loaded. Errors: kNotFound,
-  // kNotPermitted, kDamaged and kNotALapwingFile (the header), kAbiMismatch.
+  // Closes the current segment, opens another one, and checks its header. A missing .sum file
+  // counts as damage to every block below durable, found when the block is loaded. Errors:
+  // kNotFound, kNotPermitted, kDamaged and kNotALapwingFile (the header), kAbiMismatch.
   absl::Status open(std::uint64_t segment);
   void close();
   bool is_open(std::uint64_t segment) const { return jnl_.valid() && segment_ == segment; }
@@ -64,7 +64,7 @@ class SegmentReader {
   // Verifies the next block of the run. False if the run ends here, or the next record needs a
   // load().
   bool extend();
-  // Whether n is verified, or can be from the run, without a load(). Always false for a mapped run.
+  // Whether n is verified, or the run can verify it, without a load(). Always false if mapped.
   bool proves(Sequence n) {
     if (is_mapped_run_) return false;
     if (n == window_last_ + 1) extend();
@@ -105,7 +105,7 @@ class SegmentReader {
   std::unique_ptr<Page[]> buffer_;
   std::vector<SumEntry> sums_;   // of the run
   std::optional<Pages> mapped_;  // the open segment
-  bool is_mappable_ = true;      // of the open segment, as far as was tried
+  bool is_mappable_ = true;      // of the open segment, as far as known
   // The run: the slots from run_first_ on, in buffer_ or mapped_.
   const std::byte* run_ = nullptr;
   bool is_mapped_run_ = false;

@@ -156,7 +156,7 @@ absl::Status SessionFiles::make_room(std::uint64_t wanted, std::uint64_t needed)
   return absl::OkStatus();
 }
 
-// Writes zeros behind the end. Allocating the file from its beginning would fill the hole of a
+// Writes zeros after the end. Allocating the file from its beginning would fill the hole of a
 // shortened log.
 absl::Status SessionFiles::grow(std::uint64_t rows) {
   static constexpr std::byte kZeros[kSessionsGrowthBytes] = {};

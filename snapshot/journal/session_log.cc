@@ -223,8 +223,8 @@ absl::Status SessionLog::heal() {
   return synced.ok() && first_row_ > 0 ? files_.give_back_before(first_row_) : synced;
 }
 
-// All rows of a journal have the version of its first row. Only its first listed begin defines that
-// version, so a row with another version is damage.
+// All rows of a journal have the version of its first row. Only the first listed begin of the
+// journal defines that version, so a row with another version is damage.
 std::uint32_t SessionLog::version_for(const SessionEntry& entry) const {
   const SessionRecord* const before = table_.last();
   if (before != nullptr && before->begin.journal_id == entry.journal_id) {

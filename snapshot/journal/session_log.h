@@ -41,8 +41,8 @@ namespace lapwing {
 inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // entries to reserve room for
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // without dropped ones
 inline constexpr std::uint64_t kSessionRowsForgotten = 1024;  // the minimum to drop at a time
-// A reader may find an entry half written by a running publisher. It is damage if it is still
-// invalid after this many re-reads.
+// A reader may find an entry half written by a running publisher. It counts as damage if it is
+// still invalid after this many re-reads.
 inline constexpr int kSessionRereads = 3;
 
 // An entry that is valid only in the other copy.
@@ -61,8 +61,8 @@ class SessionLog {
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // `bytes_max` applies to each of the two files. Errors: kNotFound if there are neither files nor
-  // segments, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
+  // `bytes_max` applies to each of the two files. Errors: kNotFound if neither files nor segments
+  // exist, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
   // bytes_max).
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory,
                                                    std::uint64_t bytes_max = UINT64_MAX);
@@ -96,8 +96,8 @@ class SessionLog {
   // Appends the sessions of another log to this one, which must be empty, and syncs once. Rows of
   // version 1 keep that version, and the copy of a shortened log is a shortened log.
   absl::Status copy_sessions(const SessionLog& from);
-  // Drops the rows of the first `sessions` sessions, and syncs. At least one session stays, and the
-  // journal of the last one must have version 2. Does nothing if fewer than kSessionRowsForgotten
+  // Drops the rows of the first `sessions` sessions, and syncs. At least one session is kept, and
+  // the last one's journal must have version 2. Does nothing if fewer than kSessionRowsForgotten
   // rows would be dropped.
   absl::Status forget_before(std::size_t sessions);
   // For the last session, which must not have an end: reserves sequences up to `through`, or ends
@@ -117,7 +117,7 @@ class SessionLog {
   // Entries read or written, including dropped ones. The index of the damaged entry if there is
   // one.
   std::uint64_t entry_count() const { return next_index_; }
-  // The defects that open() has repaired, or that a reader could do without.
+  // The defects that open() has repaired, or that a reader could ignore.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
  private:

@@ -1,5 +1,5 @@
-// The sessions in journal/sessions, and the valid orders of rows: a session is a begin,
-// reservations and an end, and sessions follow one another.
+// The sessions in journal/sessions, and the valid row orders: a session is a begin, reservations
+// and an end, and sessions follow one another.
 //
 // The rules are checked for every row that is read, and for every row before it is written. So a
 // log can always be read again after an append. Each check takes constant time.
@@ -23,8 +23,8 @@ namespace lapwing {
 // The path of a session's ring in a row that is written later, when the ring no longer exists.
 inline constexpr char kFormerRing[] = "gone";
 
-// The begin row of a session as kept in memory: without the path of its ring, hashes of rows and
-// reserved bytes. The fields are those of SessionEntry.
+// The begin row of a session as kept in memory: without its ring path, row hashes and reserved
+// bytes. The fields are those of SessionEntry.
 struct SessionBegin {
   SessionBegin() = default;
   SessionBegin(const SessionEntry& row);  // implicit: the content of a begin row

@@ -1,10 +1,10 @@
-// Determines how far the .sum files prove a session durable.
+// Determines up to which record the .sum files prove that a session is durable.
 //
-// Sums are written in order, after their data is synced. So a session is durable as far as its
-// entries are contiguous: whole blocks, then at most one partial block. Records after a break were
+// Sums are written in order, after their data is synced. So a session is durable through its
+// contiguous entries: whole blocks, then at most one partial block. Records after a break were
 // written but never announced as durable (a power cut may keep any part of them).
 //
-// Thread safety: one thread at a time per Disk call; no state.
+// Thread safety: no state; one thread at a time may use the Disk.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The .idx file: for each sync, the newest sequence and the wall-clock time.
 //
 // A segment's index has entries only for its own sequences. Once the segment is full and durable,
-// the last entry is for the segment's last sequence. The index is a hint, and is synced one sync
+// the last entry is for the segment's last sequence. The index is a hint, and is synced one cycle
 // late: after a power cut, entries may be missing or damaged. Readers skip invalid entries.
 //
 // Thread safety: pure functions, and one that reads from a Disk.

@@ -45,7 +45,7 @@ std::optional<TimeEntry> last_before(const JournalFiles& files, const OpenFile& 
 // The result of searching one segment's index for wall_ns.
 struct IndexAnswer {
   std::optional<TimeEntry> before;  // its last entry before wall_ns
-  bool reaches = false;             // it has an entry that is not before
+  bool reaches = false;             // it has an entry at or after wall_ns
 };
 
 absl::StatusOr<IndexAnswer> ask_index(const JournalFiles& files, std::uint64_t segment,

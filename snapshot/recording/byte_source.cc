@@ -210,7 +210,7 @@ absl::StatusOr<std::size_t> ByteSource::read_zstd(std::span<std::byte> out) {
   }
 }
 
-// Calls the decoder once, with at most the rest of one block as its input.
+// Calls the decoder once, with at most the remainder of one block as input.
 absl::StatusOr<std::size_t> ByteSource::decode_some(std::span<std::byte> out) {
   Decoder& decoder = *decoder_;
   if (!decoder.in_frame) decoder.frame_offset = file_offset();

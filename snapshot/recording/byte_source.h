@@ -1,8 +1,8 @@
-// The bytes of a file or stream. Decompresses zstd, with one or several frames, including skippable
+// The bytes of a file or stream. Decompresses zstd, with one or more frames, including skippable
 // ones.
 //
-// All bytes that can be decoded are delivered before an error. zstd gets one block at a time as its
-// input, so a damaged block does not affect the bytes before it.
+// All bytes that can be decoded are delivered before an error. zstd is passed one block at a time,
+// so a damaged block does not affect the bytes before it.
 //
 // Thread safety: one thread. Owns its descriptor.
 #pragma once
@@ -22,7 +22,7 @@
 namespace lapwing {
 
 inline constexpr std::size_t kByteSourceBufferBytes = 256 * 1024;
-inline constexpr int kByteSourceWaitMs = 100;  // for a pipe, then `stopped` is called again
+inline constexpr int kByteSourceWaitMs = 100;  // for a pipe, before `stopped` is called again
 
 // Whether a reader that waits for a pipe should stop. Empty: never.
 using Stopped = std::function<bool()>;
@@ -42,9 +42,9 @@ class ByteSource {
   ~ByteSource();
 
   // Reads the decoded bytes that are available, at least one; returns 0 at the end. `out` must not
-  // be empty. Final errors: kBadInput with file offset and decoded offset, kClosed (`stopped` while
-  // it waited), kSystem. kTimedOut, for this call only: no data is available, and this source does
-  // not wait.
+  // be empty. Final errors: kBadInput with file offset and decoded offset, kClosed (`stopped`
+  // returned true during a wait), kSystem. kTimedOut, for this call only: no data is available, and
+  // this source does not wait.
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
   // Fills `out`, or reads fewer bytes at the end. Errors: those of read().
   absl::StatusOr<std::size_t> read_whole(std::span<std::byte> out);

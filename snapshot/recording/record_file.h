@@ -17,13 +17,13 @@
 
 namespace lapwing {
 
-inline constexpr char kRecordFileSuffix[] = ".records";  // of a name; .zst may follow
+inline constexpr char kRecordFileSuffix[] = ".records";  // of a file name; .zst may follow
 
 // The description of a file's records.
 struct RecordFileHead {
   std::string schema;              // its name
   std::uint32_t record_bytes = 0;  // 8 to 4,088
-  // The schema of that name and size; nullopt if there is no description.
+  // The schema of that name and size; nullopt if the file has none.
   std::optional<Schema> description = {};
 
   friend bool operator==(const RecordFileHead&, const RecordFileHead&) = default;
@@ -39,8 +39,8 @@ absl::StatusOr<std::string> encode_record_file_head(const RecordFileHead& head);
 absl::StatusOr<std::size_t> record_file_head_bytes(std::span<const std::byte> prelude);
 
 // The inverse of encode_record_file_head, for the whole head. Errors: those of
-// record_file_head_bytes; kBadInput also if the description has another hash than in the header, or
-// describes other records.
+// record_file_head_bytes; kBadInput also if the description does not match the hash in the header,
+// or describes other records.
 absl::StatusOr<RecordFileHead> parse_record_file_head(std::span<const std::byte> bytes);
 
 }  // namespace lapwing

@@ -33,8 +33,8 @@ inline constexpr std::size_t kRecordFileBufferBytes = 1024 * 1024;  // decoded
 class RecordFileReader {
  public:
   // `path` may be "-" for standard input. Reads the head. Errors: kNotFound, kNotPermitted,
-  // kBadInput, kUnsupported (written by a later release), kClosed (`stopped` while it waited for a
-  // pipe), kSystem.
+  // kBadInput, kUnsupported (written by a later release), kClosed (`stopped` returned true during a
+  // wait for a pipe), kSystem.
   static absl::StatusOr<std::unique_ptr<RecordFileReader>> open(const std::string& path,
                                                                 Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<RecordFileReader>> open(std::unique_ptr<ByteSource> source);

@@ -93,8 +93,8 @@ RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_byte
       staged_(kRecordWriteBufferBytes / record_bytes * record_bytes),
       encoder_(absl::EndsWith(path_, kZstdSuffix) ? std::make_unique<Encoder>() : nullptr) {}
 
-// Finishes the file if its owner has not, and if it already has its name. Errors are reported only
-// by finish().
+// Finishes the file if its owner has not, provided that it already has its name. Only finish()
+// reports errors.
 RecordWriter::~RecordWriter() {
   if (naming_ == Naming::kAtOnce) {
     finish().IgnoreError();

@@ -1,5 +1,5 @@
 // Writes a file of records: a head, then contiguous records of one size; compressed with zstd if
-// its name ends in ".zst". The head can be any bytes: the metadata of DBN, or the head of a record
+// its name ends in ".zst". The head can be any bytes: DBN metadata, or the head of a record
 // file.
 //
 // The file can be read while it is written. flush() writes everything so far to the file, and ends
@@ -8,7 +8,7 @@
 // frames).
 //
 // create_whole() is for files that must not be visible before they are complete. The records are
-// written under a temporary name beside the file (os/whole_file.h), and finish() renames it.
+// written under a temporary name next to the file (os/whole_file.h), and finish() renames it.
 // Without finish(), and after an error, the temporary file is removed. After a kill it remains, and
 // the next create_whole() replaces it.
 //
@@ -53,7 +53,7 @@ class RecordWriter {
                                                                     std::size_t record_bytes);
   // Continues after a crash: truncates the file to `committed_bytes`, the result of the last
   // commit(), and appends there. Reads nothing, so its time does not depend on the file's size.
-  // Errors: kNotFound, kNotPermitted, kSystem; kDamaged if the file is shorter than that.
+  // Errors: kNotFound, kNotPermitted, kSystem; kDamaged if the file is shorter.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> resume(Disk& disk, const std::string& path,
                                                               std::uint64_t committed_bytes,
                                                               std::size_t record_bytes);
@@ -74,7 +74,7 @@ class RecordWriter {
   // kInvalidArgument if a file of that name has appeared since create_whole().
   absl::Status finish();
 
-  // The file's bytes, without those that zstd still buffers. The file soon has at least that size.
+  // The file's bytes, without those that zstd still buffers. The file will soon be that long.
   std::uint64_t bytes() const { return file_bytes_ + (encoder_ == nullptr ? staged_bytes_ : 0); }
   std::uint64_t records() const { return records_; }  // accepted since create() or resume()
   std::uint64_t records_in_file() const { return records_in_file_; }  // those certainly readable

@@ -13,10 +13,10 @@
 
 namespace lapwing {
 
-// A session is dropped if its journal keeps nothing at or below the sequence after its last record,
-// and every older session is dropped as well. So a position stored in a dropped session has lost
-// records in any case. Does nothing if fewer than kSessionRowsForgotten rows would be dropped.
-// Errors: those of the disk.
+// A session is dropped if its journal keeps no record at or below the sequence after the session's
+// last record, and every older session is dropped as well. So a position stored in a dropped
+// session has lost records in any case. Does nothing if fewer than kSessionRowsForgotten rows would
+// be dropped. Errors: those of the disk.
 absl::Status forget_empty_sessions(Disk& disk, const std::string& journal_root,
                                    SessionLog& sessions);
 

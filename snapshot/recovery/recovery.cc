@@ -63,7 +63,7 @@ class Settler {
 
   // Examines everything and changes nothing.
   absl::Status look(const RingOpener& open_ring);
-  // Does what the table requires.
+  // Takes the action that the table requires.
   absl::StatusOr<Settled> act();
   // The first damage found, as an error.
   absl::Status refusal() const;
@@ -330,7 +330,7 @@ Sequence Settler::published_in_ring() const {
   return last;
 }
 
-// Stores how far records were published according to the ring, because the start then removes the
+// Stores the newest published sequence according to the ring, because the start then removes the
 // ring. Later readers report the missing records as lost. If it fails, the start continues.
 void Settler::record_published() {
   if (!ring_ || published_in_ring() <= sessions_.last()->end->last) return;

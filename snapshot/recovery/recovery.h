@@ -1,4 +1,4 @@
-// Settles the last session when a publisher starts, according to the table of
+// Settles the last session when a publisher starts, according to the table in
 // docs/explanation/durability.md.
 //
 // snapshot/recovery/settle_decision.h contains the table. Everything is examined before the first
@@ -33,7 +33,7 @@ struct RingImage {
 };
 
 // Maps the ring file at `path` for the duration of the recovery. nullopt if it does not exist or
-// belongs to another directory than this journal's. kInUse: its publisher is running.
+// belongs to a directory other than this journal's. kInUse: its publisher is running.
 using RingOpener = std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
 
 struct Settled {
@@ -62,7 +62,7 @@ absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, Sess
 absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                           const Id128& boot_id, const RingOpener& open_ring);
 
-// How much of a source the journal contains.
+// How much of a source is in the journal.
 struct SourceProgress {
   bool by_content = false;    // found by its fingerprint
   std::uint64_t offset = 0;   // of the source's newest session

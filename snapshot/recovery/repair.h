@@ -1,12 +1,12 @@
 // Repairs a damaged journal for `lapwing repair`. It heals files that have a second copy, recreates
-// hints, and if records are damaged ends the journal, so that a publisher can begin a new one.
+// hints, and ends the journal if records are damaged, so that a publisher can begin a new one.
 //
-// Repair never invents or deletes a record. Damaged files are kept: readers get the rest of that
+// Repair never invents or deletes a record. Damaged files are kept: readers get the rest of the
 // journal, with gaps of cause `damaged`. The steps are:
 //  1. If an entry of `sessions` is valid in neither copy, both files are kept aside unchanged
 //     ("sessions.damaged-<id>"), and the log is reset to the entry before it. If both files are
-//     missing or empty although there are segments, the log is begun again. Each journal that the
-//     log does not list then gets a session, according to its segments
+//     missing or empty although there are segments, a new log is begun. Each journal that the log
+//     does not list then gets a session, according to its segments
 //     (snapshot/recovery/session_rebuild.h).
 //  2. If one copy of `sessions` lags behind, it is healed from the other.
 //  3. A directory, link or device with the name of a journal file is renamed to
@@ -52,11 +52,11 @@ struct RepairRequest {
 struct RepairReport {
   std::vector<std::string> done;  // a line for each change
   bool journal_ended = false;     // the next publisher begins a new journal
-  VerifyReport remaining;         // the remaining damage, and the records that are lost by it
+  VerifyReport remaining;         // the remaining damage, and the records lost to it
 };
 
-// `lock` is that of the journal root, or that of the bus if the journal is in its directory, so no
-// publisher is running. Errors: those of verify_journal, and those of writing.
+// `lock` is the lock of the journal root, or of the bus if the journal is in its directory, so no
+// publisher is running. Errors: those of verify_journal, and write errors.
 absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock& lock,
                                             const RepairRequest& request,
                                             const VerifyProgress& progress = nullptr);

@@ -1,5 +1,5 @@
-// For `lapwing repair`: reconstructs from its segments a journal whose entries in `sessions` are
-// lost.
+// For `lapwing repair`: reconstructs a journal whose entries in `sessions` are lost, using its
+// segments.
 //
 // The segments contain the journal's id, sizes and schema, and their sums prove how far it was
 // durable. They do not contain the bounds of sessions, the voids, the position of the feed, or
@@ -7,7 +7,7 @@
 // readers get every intact record, with gaps of cause `damaged` for the rest, and the journal is
 // never continued.
 //
-// Thread safety: no state; one thread at a time per Disk call.
+// Thread safety: no state; one thread at a time may use the Disk.
 #pragma once
 
 #include <cstdint>

@@ -84,8 +84,8 @@ absl::Status Cutter::run() {
   return segments->empty() ? absl::OkStatus() : disk_.sync_directory(files_.directory);
 }
 
-// Removes the .jnl name first and syncs that, so that no power cut leaves one without its
-// companions, or a hole between segments.
+// Removes the .jnl name first and syncs the directory, so that no power cut leaves a .jnl without
+// its companions, or a hole between segments.
 absl::Status Cutter::drop_segment(std::uint64_t segment) {
   const std::string path = files_.path(segment, "jnl");
   const auto file = open(path, OpenMode::kRead);

@@ -1,5 +1,5 @@
-// The table of docs/explanation/durability.md as a function, which maps the findings to an action.
-// The first row that matches applies.
+// The table in docs/explanation/durability.md as a function that maps findings to an action. The
+// first row that matches applies.
 //
 //   row        finding                                       action
 //   ---------  --------------------------------------------  --------------------------------------

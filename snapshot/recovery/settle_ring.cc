@@ -83,7 +83,7 @@ absl::StatusOr<Sequence> RingTail::find_end(Sequence durable) {
   }
 }
 
-// Composes one block for the disk: its records up to `last`, then zeros.
+// Composes one block to write to disk: its records up to `last`, then zeros.
 absl::Status RingTail::compose(std::uint64_t block, Sequence last, Page& page,
                                std::uint32_t& count) {
   const JournalGeometry& geometry = files_.geometry;
@@ -160,7 +160,7 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const SchemaLabel&
     if (!status.ok()) return status;
     block = until + 1;
   }
-  // A segment may have got its name just before the publisher was killed.
+  // A segment may have been given its name just before the publisher was killed.
   return disk.sync_directory(files_.directory);
 }
 

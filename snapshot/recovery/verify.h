@@ -18,7 +18,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kFindingsMax = 1000;  // in the list; more are only counted
+inline constexpr std::size_t kFindingsMax = 1000;  // in the list; others are only counted
 
 struct VerifyFinding {
   JournalDamage damage;

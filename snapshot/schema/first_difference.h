@@ -1,4 +1,4 @@
-// Checks whether a program with one description can read records of another one.
+// Checks whether a program with one description can read records with another description.
 //
 // Thread safety: pure function.
 #pragma once

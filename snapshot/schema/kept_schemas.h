@@ -1,7 +1,7 @@
-// The descriptions that a journal keeps, one for each that its sessions had: journal/schemas/<hash,
-// 16 hex digits>.json. They move with the journal.
+// The descriptions that a journal keeps, one for each that its sessions used:
+// journal/schemas/<hash, 16 hex digits>.json. They move with the journal.
 //
-// Thread safety: free functions; one writer for a journal.
+// Thread safety: free functions; one writer per journal.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ inline constexpr KeptFiles kKeptSchemas = {"schemas", "json", kSchemaTextBytesMa
 // Durable when it returns. Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status keep_schema(Disk& disk, const std::string& journal_root, const Schema& schema);
 
-// Errors: kNotFound, kNotPermitted, kDamaged (the text has another hash), kUnsupported (written by
-// a later release), kSystem.
+// Errors: kNotFound, kNotPermitted, kDamaged (the text has a different hash), kUnsupported (written
+// by a later release), kSystem.
 absl::StatusOr<Schema> read_kept_schema(Disk& disk, const std::string& journal_root,
                                         std::uint64_t hash);
 

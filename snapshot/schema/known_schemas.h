@@ -1,4 +1,4 @@
-// The schemas that Lapwing ships: kv16, and every schema of DBN in its versions 1 to 3.
+// The schemas that Lapwing ships: kv16, and every DBN schema in versions 1 to 3.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,11 +13,11 @@
 
 namespace lapwing {
 
-// Returns "kv16", "dbn.mbo" …, in the order of DBN.
+// Returns "kv16", "dbn.mbo" …, in DBN's order.
 std::vector<std::string_view> known_schema_names();
 
-// Returns the description of that name, or nullopt if there is none. For a schema of DBN, the
-// version is that of DBN, 1 to 3, and 0 is the newest; kv16 has version 1.
+// Returns the description of that name, or nullopt if there is none. For a DBN schema, the version
+// is the DBN version, 1 to 3, or 0 for the newest; kv16 has version 1.
 std::optional<Schema> known_schema(std::string_view name, std::uint32_t version = 0);
 
 // Returns why `description` is not that of this shipped schema; empty if it is, or if Lapwing does

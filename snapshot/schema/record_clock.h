@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// Whether a value is a time, in ns since 1970. Programs write 0, 2^63 - 1, 2^63 (NaT of pandas) and
+// Whether a value is a time, in ns since 1970. Programs write 0, 2^63 - 1, 2^63 (NaT in pandas) and
 // 2^64 - 1 for "no time". Every value from 2^63 - 1 on (year 2262) counts as "no time".
 constexpr bool is_time(std::uint64_t time_ns) {
   return time_ns != 0 &&
@@ -49,7 +49,7 @@ class RecordClock {
     return event != dbn::kUndefTimestamp ? event : 0;
   }
 
-  // Whether stamp() has a field to set: the time of publishing, or the record's time if it is named
+  // Whether stamp() has a field to set: the publish time, or the record's time if it is named
   // ts_recv (unlike, for example, the time of a bar).
   bool can_stamp() const { return stamp_.has_value(); }
   std::optional<std::uint32_t> stamp_offset() const { return stamp_; }
