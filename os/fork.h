@@ -1,4 +1,4 @@
-// Prevents a child made by fork() from using or keeping the resources of its parent.
+// Prevents a child made by fork() from using or keeping its parent's resources.
 //
 // The child has copies of the parent's objects, but not their threads. A resource that the child
 // held would outlive the parent: a lock, a socket, or an io_uring that keeps a lock. So before
@@ -100,7 +100,7 @@ class ForkHold {
   ~ForkHold();
 };
 
-// The table of the descriptors that are closed in a forked child. Negative numbers are ignored.
+// The table of descriptors to close in a forked child. Negative numbers are ignored.
 void enter_descriptor(int fd);
 void forget_descriptor(int fd);  // it stays open, even in a child
 void close_descriptor(int fd);   // and removes it from the table

@@ -4,8 +4,8 @@
 // Disk is synchronous. It is used for names, headers and small files, and by readers and recovery.
 // WriteQueue is asynchronous, for the archiver's writes and syncs. Implementations: PosixDisk and
 // PosixWriteQueue (os/posix_io.h), SynchronousWriteQueue (os/synchronous_write_queue.h, which runs
-// a given function), UringWriteQueue (os/uring_write_queue.h, a separate target), and the simulated
-// disk of the tests (testing/sim_disk.h).
+// a given function), UringWriteQueue (os/uring_write_queue.h, a separate target), and the tests'
+// simulated disk (testing/sim_disk.h).
 //
 // Thread safety: a Disk may be used by several threads; a WriteQueue belongs to one.
 #pragma once
@@ -75,7 +75,7 @@ class Disk {
   // The space that the file uses, in bytes. Less than its size if it has holes.
   virtual absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) = 0;
   // Locks the file against other writers until this process closes it or ends (os/file_lock.h). The
-  // file must be open for writing. Waits up to retry_ns for another holder, then returns kInUse.
+  // file must be open for writing. Waits up to retry_ns for its holder, then returns kInUse.
   virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }
   // Maps a whole finished file, read-only. Returns nullopt if the disk does not support mappings,
   // or if users other than this one and root could truncate the file, which raises SIGBUS in
@@ -114,7 +114,7 @@ struct WriteRequest {
     kAllocate,       // fallocate
   } kind = Kind::kWrite;
   FileHandle file = kNoFile;
-  std::uint64_t offset = 0;          // kWrite; for kAllocate: bytes to allocate, beginning at 0
+  std::uint64_t offset = 0;          // kWrite; for kAllocate: bytes to allocate, starting at 0
   std::span<const std::byte> bytes;  // kWrite
   std::uint64_t tag = 0;             // the caller's; repeated in the completion
 };

@@ -25,7 +25,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kNsPerMs = 1'000'000;
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-// Converts a duration of the public interface. A negative one becomes 0.
+// Converts a duration from the public interface. A negative one becomes 0.
 constexpr std::uint64_t ns_of(std::chrono::nanoseconds duration) {
   return duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0;
 }

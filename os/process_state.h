@@ -1,7 +1,7 @@
 // The state of a process according to /proc.
 //
 // A pid is valid in one pid namespace, and the kernel reuses it. Start ticks distinguish two
-// processes with the same pid, but depend on the time namespace of the reader. So both namespaces
+// processes with the same pid, but depend on the reader's time namespace. So both namespaces
 // are part of the identity.
 //
 // Thread safety: free functions.

@@ -34,7 +34,7 @@ bool ticks_evenly() {
 }
 
 // Uses the shortest of several measurements, because an interrupt between reading the counter and a
-// clock shifts one against the other.
+// clock shifts one relative to the other.
 ClockLook look_at_clocks() {
   constexpr int kTries = 4;
   ClockLook best;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kUtc = 1'700'000'000'000'000'000;
 
-// A counter of 4 GHz and clocks that agree with it.
+// A 4 GHz counter and clocks that agree with it.
 ClockLook at_ms(std::uint64_t ms) {
   return {1000 + 4 * ms * kMs, kUtc + ms * kMs, 77 + ms * kMs};
 }

@@ -14,8 +14,8 @@ class UniqueFd {
  public:
   UniqueFd() = default;
   explicit UniqueFd(int fd) : fd_(fd) { enter_descriptor(fd); }
-  // Owns the result of `open`, a system call. No fork can happen between the call and the
-  // ownership.
+  // Owns the result of `open`, a system call. No fork can happen before it is
+  // owned.
   template <typename Open>
   static UniqueFd opened_by(const Open& open) {
     const ForkHold hold;

@@ -1,5 +1,5 @@
-// The interface through which a wait set (wait_set/) waits for a source, such as a subscriber or an
-// end of a channel.
+// The interface through which a wait set (wait_set/) waits for a source, such as a subscriber or a
+// channel end.
 //
 // A set polls its sources in turn. If none is ready, it lets each source prepare, sleeps once on
 // all words and descriptors that they return, and lets each finish:
@@ -11,7 +11,7 @@
 //
 // So a source works in a set as in its own waits, with the same code. is_ready() does its upkeep.
 // The last poll before a sleep is between prepare_wait() and finish_wait(), so no wake-up is
-// missed. Meanwhile its other calls return misuse.
+// missed. In between, its other calls return misuse.
 //
 // Thread safety: that of the source; the set's calls count as calls of the source.
 // Ownership: none. A source that is destroyed leaves its owner, and may outlive it.

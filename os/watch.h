@@ -1,4 +1,4 @@
-// One descriptor for several, which is readable when any of them is ready, or at a set time.
+// Combines several descriptors into one, which is readable when any is ready, or at a set time.
 // Listeners and servers give it to an event loop.
 //
 // Thread safety: one thread; others may poll fd().

@@ -1,4 +1,4 @@
-// The words on page 1 of the ring file. The publisher's process writes them, all processes may read
+// The words on page 1 of the ring file. The publisher's process writes them; all processes may read
 // them.
 #pragma once
 
@@ -22,8 +22,8 @@ inline Sequence load_head(const RingWords& words) {
 
 // Partner load_archived. A reader that loads it finds every sequence up to it in the journal's
 // files. For the publishing thread, it means that the file thread no longer reads those slots, so
-// they may be overwritten. If weaker, the file thread might write a record of the next lap to disk
-// instead.
+// they may be overwritten. With a weaker order, the file thread might write a record of the next
+// lap to disk instead.
 inline void store_archived(RingWords& words, Sequence n) {
   detail::store(words.archived.value, n, std::memory_order_release);
 }

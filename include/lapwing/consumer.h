@@ -61,11 +61,11 @@ class ChannelConsumer : private ChannelEnd {
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
 
-  // Borrows the first message that is not released. Another peek borrows the same one.
+  // Borrows the first unreleased message. Another peek borrows the same one.
   Result<Message> try_peek();
   Result<Message> peek(Deadline deadline = Deadline::never());
-  // Borrows the available messages, at most messages.size(), beginning with the first one that is
-  // not released. Waits until there is one. Returns the number of messages.
+  // Borrows the available messages, at most messages.size(), starting with the first unreleased
+  // one. Waits until there is one. Returns the number of messages.
   Result<std::size_t> try_peek_batch(std::span<Message> messages);
   Result<std::size_t> peek_batch(std::span<Message> messages,
                                  Deadline deadline = Deadline::never());
@@ -76,8 +76,8 @@ class ChannelConsumer : private ChannelEnd {
   // Releases the first `count` messages of the last peek_batch. kMisuse: there were fewer.
   Result<> release(std::span<const Message> batch, std::size_t count);
 
-  // Copies the next message out and releases it. kTooSmall: it is larger than `buffer` and is not
-  // taken; the Received still contains its size and type.
+  // Copies the next message out and releases it. kTooSmall: the message is larger than `buffer` and
+  // is not taken; the Received still contains its size and type.
   Result<Received> try_receive(std::span<std::byte> buffer);
   Result<Received> receive(std::span<std::byte> buffer, Deadline deadline = Deadline::never());
 
@@ -122,7 +122,7 @@ class ChannelConsumer : private ChannelEnd {
   WaitSource* wait_source();  // null: moved from
 
   FrameReader reader_;
-  ChannelPosition borrowed_end_ = 0;  // of the last message that is borrowed
+  ChannelPosition borrowed_end_ = 0;  // of the last borrowed message
   std::uint64_t borrowed_ = 0;        // messages
   std::uint64_t caught_up_at_ = 0;    // messages taken when a poll last found none
   bool falls_behind_ = false;         // peek_batch() first lets the producer get ahead
@@ -169,7 +169,7 @@ inline bool ChannelConsumer::is_behind_a_run() {
       core().spin_first([&] { return look(reader_.position(), message); }, words().empty_waits);
   if (soon != Errc::kWouldBlock) [[likely]]
     return soon;
-  borrowed_ = 0;  // or a release() in another thread, which is misuse, would not be noticed
+  borrowed_ = 0;  // otherwise a concurrent release() (misuse) would go unnoticed
   Message late;
   const Errc seen = wait_further(late, deadline);
   message = late;

@@ -103,9 +103,9 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kNoAnswer, "no-answer", absl::StatusCode::kUnavailable},
 };
 
-// The payload in which an absl::Status of the library contains its number in decimal.
+// The payload of the library's absl::Status that contains its error number, in decimal.
 inline constexpr char kErrorPayload[] = "lapwing.error";
-// The payload in which a status contains the errno of a failed system call in decimal.
+// The payload of a status that contains the errno of a failed system call, in decimal.
 inline constexpr char kErrnoPayload[] = "lapwing.errno";
 
 constexpr const char* name_of(Errc code) {
@@ -136,7 +136,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
   return absl::InternalError(message);
 }
 
-// Returns the number in a status, or kSystem for a status that make_error did not make.
+// Returns the number in a status, or kSystem for a status that was not made by make_error.
 [[nodiscard]] inline Errc errc_of(const absl::Status& status) {
   if (status.ok()) return Errc::kOk;
   const auto payload = status.GetPayload(kErrorPayload);

@@ -15,7 +15,7 @@
 //   }
 //   absl::Status durable = recording->commit();  // now and then
 //
-// Records of a schema that DBN has are written to DBN files. All others are written to record
+// Records of a DBN schema are written to DBN files. All others are written to record
 // files, which begin with the description of their records (docs/reference/file-formats.md). A path
 // that ends in ".records" or ".records.zst" selects record files for DBN schemas as well. A path
 // that ends in ".zst" selects zstd compression.
@@ -35,10 +35,10 @@
 // complete after finish().
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
-// Fork: in a forked child every call that records returns kForked, position() and counters() are
-// those of the fork, and the destructor does nothing.
-// Errors: the first one of append(), append_state(), end_state(), commit() and finish() is final.
-// Everything committed before it remains. A new Recording of the same path continues there.
+// Fork: in a forked child every call that records returns kForked, position() and counters() are as
+// they were at the fork, and the destructor does nothing. Errors: the first one of append(),
+// append_state(), end_state(), commit() and finish() is final. Everything committed before it
+// remains. A new Recording of the same path continues there.
 #pragma once
 
 #include <chrono>
@@ -60,7 +60,7 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kRotateBytesMin = 64 * 1024;
 
-// When a recording begins another file. Limits that differ from those of the last run apply from
+// When a recording starts a new file. Limits that differ from those of the last run apply from
 // the next record on. A single file cannot become a series, nor a series a single file.
 struct Rotation {
   // File size in bytes; 0: not by size. A file that has reached it ends with the current event.
@@ -76,7 +76,7 @@ struct Rotation {
 
   // Instead of `every`: at a time of day in a time zone, each day, each week, or on the first day
   // of each month. A day on which clocks change has 23 or 25 hours. If the change skips that time,
-  // the period begins at the change. If the time occurs twice, it begins at the first one.
+  // the period begins at the change. If the time occurs twice, it begins at the first occurrence.
   enum class Calendar : std::uint8_t { kNone, kDay, kWeek, kMonth };
   Calendar calendar = Calendar::kNone;
   std::chrono::minutes at = {};                           // from midnight, less than a day
@@ -114,8 +114,8 @@ struct RecordBatch {
 struct RecordingCounters {
   std::uint64_t records = 0;  // in the whole recording, including earlier runs
   std::uint64_t files = 0;    // files that this object has written to
-  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file that
-  // contains their records. Always 0 with a rotation, where such a session begins a new file.
+  // Sessions whose feed's symbols or dataset differ from the metadata of the DBN file that contains
+  // their records. Always 0 with a rotation, where such a session starts a new file.
   std::uint64_t foreign_sessions = 0;
 };
 
@@ -126,8 +126,8 @@ class Recording {
   // Errors: kInUse: another process, which the message names, has a recording of this path open.
   // kInvalidArgument: a limit, an unknown time zone, other files with these names, or a change
   // between a single file and a series. kNotFound: the path's directory does not exist.
-  // kDamaged: <path>.position is damaged, or the file that it names is missing, cut, changed or
-  // replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
+  // kDamaged: <path>.position is damaged, or the file that it names is missing, truncated, changed
+  // or replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,
                                                       Deadline deadline = std::chrono::seconds(1));
   Recording(Recording&&) noexcept;
@@ -139,11 +139,11 @@ class Recording {
   [[nodiscard]] std::optional<StoredPosition> position() const;
 
   // Appends records. Errors:
-  // kRecordSize: records of another schema, size or description than before; not whole records; or
-  // a schema that DBN does not have and a path that ends in .dbn.
-  // kBadInput: a DBN schema, but the bus has no metadata (PublisherOptions::metadata).
-  // kInvalidArgument: no size is given, or a rotation by time of records without one.
-  // kMisuse: after finish(); changes nothing. Also kNoSpace, kNotPermitted, kSystem.
+  // kRecordSize: records whose schema, size or description differs from earlier ones; not whole
+  // records; or a schema that DBN does not have and a path that ends in .dbn. kBadInput: a DBN
+  // schema, but the bus has no metadata (PublisherOptions::metadata). kInvalidArgument: no size is
+  // given, or rotation by time, but the records have no time. kMisuse: after finish(); changes
+  // nothing. Also kNoSpace, kNotPermitted, kSystem.
   [[nodiscard]] absl::Status append(const RecordBatch& batch);
 
   // Records the state with which a recording begins if the bus was joined with Start::snapshot().

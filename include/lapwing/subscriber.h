@@ -43,10 +43,10 @@
 // records, and all events. Other records are skipped: they count as taken and do not end a wait. A
 // call with Deadline::now() skips a limited number of them, so that it returns even on a busy bus.
 //
-// Fork: in a forked child every call of the parent's subscriber returns kForked. There arm() and
+// Fork: in a forked child every call on the parent's subscriber returns kForked. There, arm() and
 // live() are false, head(), lag() and durable() are 0, and the destructor does nothing. If no call
-// was under way, position(), counters() and ages() are those of the fork, and the child may open a
-// subscriber of its own at position(). The fork does not affect the parent's subscriber.
+// was under way, position(), counters() and ages() are as they were at the fork, and the child may
+// open a subscriber of its own at position(). The fork does not affect the parent's subscriber.
 #pragma once
 
 #include <chrono>
@@ -123,7 +123,7 @@ struct Start {
   // because the sequences do not show them in that case.
   static Start oldest() { return {.kind = Kind::kOldest}; }
   static Start sequence(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
-  // At that time or a little before.
+  // Begins at that time or a little before.
   static Start time(std::uint64_t utc_ns) { return {.kind = Kind::kTime, .value = utc_ns}; }
   // The state as of the newest usable checkpoint of that fold, then the record after it.
   static Start snapshot(std::string fold = "") {
@@ -192,8 +192,8 @@ struct SubscriberOptions {
   bool end_at_close = false;
   // How long to wait for a bus or a publisher to appear or return; or kForever.
   std::chrono::nanoseconds reattach = std::chrono::seconds(30);
-  // How long the publisher may take to make the records durable that were published before the
-  // join.
+  // How long the publisher may take to make the records published before the join
+  // durable.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds stale_after = kNever;  // without a record
   // The subscriber is behind while it has not taken more than behind_records published records, or
@@ -207,7 +207,7 @@ struct SubscriberOptions {
   std::uint32_t measure_every = 0;
   // How long to retry a journal file that does not exist, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
-  ThreadPlacement threads = {};  // of the only thread of its own, which fd() starts
+  ThreadPlacement threads = {};  // of its only thread, which fd() starts
   // The subscriber only displays records. Its gaps and losses are in its own row of `lapwing
   // subscribers`, and count neither in the bus's totals nor among the bus's events.
   bool observes = false;
@@ -233,10 +233,10 @@ enum class EventKind : std::uint32_t {
                           // After a gap (Event::gap) the state stays as it is, and record
                           // `sequence` comes next
   kBehind = 11,           // it has fallen behind by behind_records or behind_time, without a gap;
-                          // `sequence` is the one before the next; text has the lag
+                          // `sequence` is one below the next; text has the lag
   kLive = 12,             // it has taken everything, or is at most half of its limits behind: the
                           // first time, and after each kBehind, kGap, kLost, kReset,
-                          // kPublisherGone and kClosed. `sequence` is the one before the next
+                          // kPublisherGone and kClosed. `sequence` is one below the next
 };
 
 // Stable identifiers, shown by commands and in JSON.
@@ -370,7 +370,7 @@ class Subscriber {
   Subscriber& operator=(Subscriber&&) noexcept;
   ~Subscriber();
 
-  // Errors of the calls that read. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
+  // Errors of the read calls. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
   // had no effect: kMisuse (another call is under way), kTooSmall (the memory is smaller than
   // Batch::row_bytes, or a column is empty), kEventDue, kRecordSize of read_one. All others are
   // final: kClosed after a clean close with end_at_close, otherwise the error of status(), which
@@ -440,7 +440,7 @@ class Subscriber {
   [[nodiscard]] absl::StatusOr<int> fd();
   [[nodiscard]] bool arm();
 
-  // The fold, and the number of entries of the state that was loaded last. The fold is null before
+  // The fold, and the number of entries in the last loaded state. The fold is null before
   // the first kState, kSnapshotComplete or kNoSnapshot.
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
@@ -458,7 +458,7 @@ class Subscriber {
   // The position to store; continue there with Start::after(). It is after the last delivered
   // record, loss or reset, so store it once that is processed. In a start from a snapshot, its
   // sequence is kNoSequence until kSnapshotComplete is delivered, because a partial state cannot be
-  // continued. If a state is loaded after a gap, it stays before the gap until then.
+  // continued. If a state is loaded after a gap, the position stays before the gap until then.
   [[nodiscard]] StoredPosition position() const;
   // The newest durable record, as of now, of the history of position(). Records up to here survive
   // a power cut. Never beyond the remaining records of the session that was read last, even if the

@@ -5,11 +5,11 @@
 //   const std::optional<std::uint32_t> id = symbols->instrument_id("ESH4", utc_ns);
 //
 // The mappings come from the feed's DBN metadata, which the publisher stores with its bus, or from
-// your own calls of add().
+// your own calls to add().
 //
 // A symbol may belong to one instrument today and to another one next year, and an instrument may
-// be renamed. So each mapping is valid only for some dates. Outside all of these dates, the mapping
-// that began last applies.
+// be renamed. So each mapping is valid only for some dates. For a date outside all of them, the
+// mapping that began last applies.
 //
 // Thread safety: a value, which several threads may read.
 #pragma once
@@ -71,7 +71,7 @@ class Symbols {
   [[nodiscard]] Symbols select(std::span<const std::string> symbols) const;
 
  private:
-  // In the order of their start dates.
+  // Sorted by start date.
   using Mappings = std::vector<SymbolMapping>;
   static const SymbolMapping* find(const Mappings& mappings, std::uint64_t utc_ns);
 

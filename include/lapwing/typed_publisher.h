@@ -49,7 +49,7 @@ constexpr std::optional<std::uint32_t> publish_time_offset() {
 
 }  // namespace detail
 
-// The number of records of a batch that share one stamp.
+// The number of records in a batch that share one stamp.
 inline constexpr std::size_t kStampedAtOnce = 64;
 
 template <PlainRecord Record>

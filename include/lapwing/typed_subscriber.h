@@ -5,7 +5,7 @@
 //   Signal signal;
 //   while (true) {
 //     const auto sequence = subscriber->read_one(signal);
-//     …  // as of Subscriber::read_one
+//     …  // as with Subscriber::read_one
 //   }
 //
 // Use `->` for all functions of Subscriber that do not take a record.

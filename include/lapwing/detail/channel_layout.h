@@ -1,4 +1,4 @@
-// The memory files of a channel, byte for byte, without behaviour. lapwing/detail/channel_words.h
+// A channel's memory files, byte for byte, without behaviour. lapwing/detail/channel_words.h
 // contains the protocol, and docs/explanation/channel-protocol.md describes it.
 //
 // Each side of a channel owns one sealed file in memory, which the other maps read-only:
@@ -35,7 +35,7 @@ inline constexpr std::uint32_t kPayloadOffsetAligned = 64;  // payloads aligned 
 inline constexpr std::uint64_t kChannelCapacityMin = 1024;  // bytes of data, a power of two
 inline constexpr std::uint64_t kChannelCapacityMax = std::uint64_t{1} << 36;
 inline constexpr std::uint32_t kMessageBytesMax = std::uint32_t{1} << 30;
-inline constexpr std::uint32_t kCallWindowMax = 4096;  // calls that one side may have unanswered
+inline constexpr std::uint32_t kCallWindowMax = 4096;  // unanswered calls that one side may have
 
 // The head of a frame:
 //
@@ -97,7 +97,7 @@ constexpr std::uint64_t long_frame_bytes(std::uint64_t size, std::uint32_t paylo
   return (payload_offset + size + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
 }
 
-// Returns the frame size of a message of `size` bytes, if all of its claim is used.
+// Returns the frame size of a message of `size` bytes, if its whole claim is used.
 constexpr std::uint64_t message_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
   return size <= short_bytes_max(payload_offset) ? kFrameAlign
                                                  : long_frame_bytes(size, payload_offset);
@@ -117,7 +117,7 @@ inline constexpr std::uint64_t kChannelMagic =
     0x314e484357504c;  // "LPWCHN1" in little-endian order
 
 // The version of the memory files, the frames and the handshake of a channel. Both sides must have
-// the same version. In version 1, frames had a head of 16 bytes.
+// the same version. In version 1, frames had a 16-byte head.
 inline constexpr std::uint32_t kChannelAbiVersion = 2;
 
 enum class ChannelRole : std::uint32_t {
@@ -169,7 +169,7 @@ static_assert(offsetof(ChannelHeader, path) == 144);
 
 enum class ChannelState : std::uint64_t {
   kOpen = 1,
-  kClosed = 2,   // the owner closed it; committed messages are still to be read
+  kClosed = 2,   // the owner closed it; committed messages can still be read
   kCorrupt = 3,  // the owner closed it because the other side wrote invalid data
 };
 

@@ -6,12 +6,12 @@
 // Invariants
 //  1. visible() <= position_ <= received_ + capacity. Frames from visible() are staged: they are
 //     written, but hidden from the consumer, because the head at visible() is missing.
-//  2. The word that the consumer loads next is not a valid head of that position.
+//  2. The word that the consumer loads next is not a valid head for that position.
 //  3. A claim alone does not change any position. An abort leaves only garbage, which the consumer
 //     never reads.
 //
 // A short message, whose frame is one cache line, is assembled in a private line and stored at
-// once. The consumer polls the line in the ring all the time. If words were stored as they are
+// once. The consumer constantly polls the line in the ring. If words were stored as they are
 // assembled, each store might have to fetch the line back.
 //
 // The number of stores matters. If the consumer is close behind, its cache has every line that is

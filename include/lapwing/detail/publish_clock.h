@@ -2,9 +2,9 @@
 // time-stamp counter ticks evenly, a call costs one read of that counter.
 //
 // The counter is compared with the clock every 50 ms. So stamps follow a clock that is slewed, and
-// reflect a set clock within 50 ms. Between two comparisons, a stamp is off by at most a few
-// hundred nanoseconds. For the first 10 ms, the rate is not known, and each call reads both counter
-// and clock.
+// reflect a step of the clock within 50 ms. Between two comparisons, a stamp is off by at most a
+// few hundred nanoseconds. For the first 10 ms, the rate is not known, and each call reads both
+// counter and clock.
 //
 // If the counter does not tick evenly, each call reads the clock. This is the case if the CPUID bit
 // for an invariant counter is not set, if the rate changes or is below 1 GHz, and on processors
