@@ -25,7 +25,7 @@ struct Pending {
   std::mutex mutex;
   std::condition_variable none;
   int threads = 0;       // under the mutex
-  bool exiting = false;  // under the mutex: no call waits for a thread any longer
+  bool exiting = false;  // under the mutex: no call waits for a thread anymore
   ForkWatch fork{*this, "close"};
 };
 
@@ -65,7 +65,7 @@ void run_closing(std::function<void()> work, const ThreadPlacement& placement) {
     if (--all.threads == 0) all.none.notify_all();
   };
   std::thread thread;
-  // If the placement fails, close in a thread without one.
+  // If the placement fails, close in an unplaced thread.
   const auto start = [&](const ThreadPlacement& where) {
     return start_thread(thread, "lapwing-closing", run, {.placement = where}).ok();
   };

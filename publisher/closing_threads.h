@@ -12,7 +12,7 @@
 
 namespace lapwing {
 
-// Runs `work` in a new thread, or in the calling thread if none can be created.
+// Runs `work` in a new thread, or in the calling thread if no thread can be created.
 void run_closing(std::function<void()> work, const ThreadPlacement& placement = {});
 
 // The number of these threads that are running. An exiting program waits for them.

@@ -110,15 +110,15 @@ void FileThread::take_requests() {
 }
 
 // Publishes the archiver's progress on page 1, oldest first. So when a reader sees `durable`, every
-// record below it exists, except pruned ones, and `oldest` shows those.
+// record below it exists, except pruned ones, which `oldest` reveals.
 void FileThread::tell() {
   store_oldest(*words_, archiver_->oldest());
   store_archived(*words_, archiver_->archived());
   store_durable(*words_, archiver_->durable());
   const JournalCondition condition = archiver_->condition();
   if (condition.state != state_told_) tell_condition(condition);
-  // After the condition, so that a reader that finds unarchived records missing from the ring also
-  // finds the reason.
+  // Set after the condition, so that a reader that finds unarchived records missing from the ring
+  // also finds the reason.
   if (!gate_.ended()) gate_.raise(archiver_->limit());
   if (archiver_->durable() != durable_told_ || archiver_->oldest() != oldest_told_) {
     durable_told_ = archiver_->durable();
@@ -191,7 +191,7 @@ void FileThread::rest(Sequence head, std::uint64_t next_ns) {
     }
     sleeper_.wake_up();
   }
-  if (gate_.ended()) sleeper_.demand_attention();  // again, because the sleep cleared the bit
+  if (gate_.ended()) sleeper_.demand_attention();  // again: the sleep cleared the bit
 }
 
 }  // namespace lapwing

@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// The largest sequence of a record. A reader that has it waits for the next one, which needs a
+// The largest sequence of a record. A reader that has read it waits for the next one, which needs a
 // stamp.
 constexpr Sequence kPublishedMax = kSequenceMax - 1;
 

@@ -1,9 +1,9 @@
-// The waits of the publishing thread: for the journal to admit a record, for a flush, for a close.
+// The publishing thread's waits: for the journal to admit a record, for a flush, for a close.
 //
 // Invariants
 //  1. Only one call waits at a time. An overlapping call is refused.
 //  2. While a call waits, and once status() is not ok, the limit of the publish path is 0, so that
-//     every publish() comes here. At other times that limit is at most the gate's.
+//     every publish() ends up here. At other times that limit is at most the gate's.
 //
 // Thread safety: the publishing thread; interrupt() by any thread and by a signal handler.
 #pragma once
@@ -32,7 +32,7 @@ class GateWait {
   bool admit(Sequence n, Deadline deadline);
   // Sets last_error(), and returns false.
   bool refuse(absl::Status why);
-  // Ends publishing for good. The first reason stays.
+  // Ends publishing for good. The first reason is kept.
   void end(absl::Status why);
   // Ends publishing if the journal has failed and publishing must stop in that case.
   void end_if_failed() {

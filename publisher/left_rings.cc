@@ -20,7 +20,7 @@ std::optional<Id128> session_named(const std::string& name) {
   return Id128::from_hex(name.substr(0, name.size() - extension.size()));
 }
 
-// Whether a path read from a file may be opened at all.
+// Whether a path that was read from a file may be opened at all.
 bool may_be_a_ring(const std::string& path) {
   const std::optional<Id128> session = session_named(name_in_directory(path));
   return session && is_ring_path(path, *session);

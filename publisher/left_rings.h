@@ -1,5 +1,5 @@
-// Finds the ring files that earlier publishers of a bus have left. It determines which of them may
-// be used for recovery or removed, and whether one of those publishers is still running.
+// Finds the ring files that earlier publishers of a bus have left behind. It determines which of
+// them may be used for recovery or removed, and whether one of those publishers is still running.
 //
 // The paths of rings come from `sessions` and bus.json, which are not trusted. A path is opened
 // only if its name has the form of a ring's name. A ring counts only if its own header names this
@@ -35,14 +35,14 @@ class LeftRings {
       : directory_(directory), homes_(std::move(homes)), log_(std::move(log)) {}
 
   // Returns kInUse if a publisher holds one of this bus's rings: in a home, or at `described`, the
-  // path in bus.json (may be empty). Changes nothing.
+  // path in bus.json, which may be empty. Changes nothing.
   absl::Status check_none_held(const std::string& described) const;
 
   // The directory that owns the rings.
   const DirectoryIdentity& owner() const { return directory_; }
   // For settle() and repair_journal(). Maps the ring at `path`, which comes from `sessions`, or a
-  // ring of that name in a home. Returns nullopt if this directory has no such ring. The image is
-  // valid as long as the returned function, which borrows this object. Errors: kInUse (its
+  // ring of that name in a home. Returns nullopt if this directory has no such ring. The image
+  // stays valid as long as the returned function, which borrows this object. Errors: kInUse (its
   // publisher is running), and those of RingMap::attach except kNotFound.
   RingOpener opener() const {
     return [this, map = std::make_shared<std::optional<RingMap>>()](const std::string& path) {
@@ -50,8 +50,8 @@ class LeftRings {
     };
   }
 
-  // Removes this bus's rings in the homes, and the one at `settled` (may be empty), except `kept`
-  // (may be empty) and rings that a publisher holds. Errors: kNotPermitted, kSystem.
+  // Removes this bus's rings in the homes, and the one at `settled`, except `kept` and rings that a
+  // publisher holds. Both paths may be empty. Errors: kNotPermitted, kSystem.
   absl::Status remove_all_but(const std::string& kept, const std::string& settled,
                               Foreign foreign = Foreign::kLog) const;
 

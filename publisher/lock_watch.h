@@ -30,7 +30,7 @@ class LockWatch {
 
   // Checks the lock files at most once every kLockWatchNs. Recreates and logs removed ones. If
   // another process holds a lock file that replaced one of ours, logs that once, and takes the lock
-  // when that process ends.
+  // when the process ends.
   void look(std::uint64_t now_ns);
 
  private:
@@ -39,7 +39,7 @@ class LockWatch {
   std::vector<ExclusiveLock>* locks_;
   std::vector<DirectoryIdentity> directories_;  // of the locks, in the same order
   LogHook log_;
-  std::set<std::string> others_;  // paths where the lock of another process was found
+  std::set<std::string> others_;  // paths where another process's lock was found
   std::uint64_t next_ns_ = 0;
 };
 

@@ -48,8 +48,8 @@ struct Publisher::State : detail::PublishPath {
   PublisherControl control;
   GateWait waits;
   SessionCloser closer;
-  // Used only by the publishing thread, as is PublishPath.
-  // A batch moves head at least once per this many records (required by stamp_is_corrupt in
+  // Used only by the publishing thread, as is PublishPath. A batch moves head at
+  // least once every this many records (required by stamp_is_corrupt in
   // proto/slot_stamp.h).
   const std::uint64_t head_stride;
   std::vector<std::uint32_t> checked_tags;  // tags of the described types that fit this bus
@@ -81,7 +81,7 @@ struct Publisher::State : detail::PublishPath {
     const std::uint64_t room = limit > head ? limit - head : 0;
     return room < wanted ? room : wanted;
   }
-  // The end of a publish, after record n was stored in its slot.
+  // Completes a publish, after record n was stored in its slot.
   [[gnu::always_inline]] Sequence finish(Sequence n) {
     announce(n);
     return attention.is_raised() ? attend() : n;
@@ -129,7 +129,7 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
   return open_with_seams(std::move(set_up));
 }
 
-// Access to a Publisher for the library only.
+// Gives the library, but not programs, access to a Publisher.
 struct PublisherAccess {
   static absl::StatusOr<Publisher> open(StartedSession session) {
     const std::shared_ptr<Publisher::State> state(
@@ -176,7 +176,7 @@ void Publisher::leave() {
 }
 
 // The hot path. Cold parts and calls are in tail position, so that the compiler needs no stack
-// frame here. A publish waits for its stores, and each push is a store.
+// frame here. A publish waits for its stores, and pushing a register is a store.
 [[gnu::always_inline]] inline Sequence Publisher::State::publish(std::span<const std::byte> record,
                                                                  Deadline deadline) {
   // Publishing a shorter record would read beyond its memory.

@@ -3,7 +3,7 @@
 //
 // Invariants
 //  1. The service thread never waits for a file. The file thread watches the lock files and writes
-//     roster.json. Without a journal there is no file thread, and the service thread does both.
+//     roster.json. Without a journal, there is no file thread, and the service thread does both.
 //  2. The file thread is destroyed before the queue and `sessions`, which it writes to.
 //
 // Thread safety: the owner, one thread at a time; log() by any thread; the functions of

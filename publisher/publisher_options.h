@@ -1,4 +1,4 @@
-// The rules for the options of a publisher. Every rule is checked here, before a start creates
+// The rules for a publisher's options. Every rule is checked here, before a start creates
 // anything.
 //
 // Thread safety: free functions without state.

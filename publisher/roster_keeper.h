@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kRosterLookNs = 500'000'000;      // between two comparisons
+inline constexpr std::uint64_t kRosterLookNs = 500'000'000;      // between comparisons
 inline constexpr std::uint64_t kRosterRenewNs = 10'000'000'000;  // maximum age of positions
 
 class RosterKeeper {
@@ -46,7 +46,7 @@ class RosterKeeper {
   const LogHook log_;
   RosterWriter writer_;
   Roster roster_;
-  std::vector<Key> keys_;  // of the list that is in the file or being written
+  std::vector<Key> keys_;  // of the list in the file or being written
   std::uint64_t next_ns_ = 0;
   std::uint64_t renew_ns_ = 0;
   bool has_begun_ = false;  // keep() was called

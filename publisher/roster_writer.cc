@@ -16,7 +16,7 @@ struct RosterWriter::Shared {
     disk.anchor(directory);
   }
 
-  // Runs in the thread.
+  // Runs on the thread.
   void run() {
     std::unique_lock lock(mutex);
     for (;;) {

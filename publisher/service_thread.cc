@@ -129,7 +129,7 @@ void ServiceThread::beat(std::uint64_t now_ns) {
       {{"path", ring_->path()}}));
 }
 
-// Wakes parked subscribers if records were published since the last time and the next ring is due.
+// Wakes parked subscribers if records were published since the last call and the next wake is due.
 void ServiceThread::ring_doorbell(std::uint64_t now_ns) {
   const Sequence head = load_head(*words_);
   if (head == head_seen_) return;

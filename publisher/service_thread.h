@@ -1,6 +1,6 @@
 // The service thread: control socket, doorbell, heartbeat. It never blocks on a file.
 //
-// While a subscriber that may park is attached, it polls head every kDoorbellNs, or every ten times
+// While a subscriber that may park is attached, it polls head every kDoorbellNs, or at ten times
 // the duration of the last wake if that is longer. If head has moved, it rings the doorbell. After
 // kIdleAfterNs without a publish, it sleeps until the publish path wakes it.
 //
@@ -36,7 +36,7 @@ class ServiceThread {
   ~ServiceThread();
 
   absl::Status start(const ThreadPlacement& placement = {});
-  // Rings the doorbell a last time, answers pending requests, closes every connection, and joins
+  // Rings the doorbell one last time, answers pending requests, closes every connection, and joins
   // the thread.
   void close();
 
@@ -52,7 +52,7 @@ class ServiceThread {
   std::vector<SubscriberInfoFrame> roster() const { return lists_.roster(); }
 
  private:
-  // The lists, for other threads.
+  // Copies of the lists, for other threads.
   class SubscriberLists {
    public:
     explicit SubscriberLists(std::vector<SubscriberInfoFrame> roster)

@@ -1,11 +1,11 @@
-// The end of a session, from the beginning of a close to the removal of the names.
+// Ends a session, from the beginning of a close to the removal of the names.
 //
 // Invariants
-//  1. Exactly one call of begin() and leave() returns true. Its caller must have run() called,
+//  1. Exactly one call to begin() or leave() returns true. Its caller must have run() called
 //     once.
 //  2. run() ends the parts in this order: the journal, the ring's state, the socket, the names, the
-//     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill in
-//     between, the next start settles the session.
+//     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill at any
+//     point, the next start settles the session.
 //
 // Thread safety: one thread, the publishing one; run() by any one thread.
 #pragma once

@@ -32,7 +32,7 @@ namespace {
 // The part of a ring that is faulted in before the first record. The file thread faults in the
 // rest, and stays ahead of the publisher.
 constexpr std::uint64_t kFilledAtStartBytes = 4 * 1024 * 1024;
-constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds those of the group
+constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds group permissions
 
 // A start creates these files in addition to the first segment: its sums and index, `retention`,
 // bus.json and metadata.dbn with their temporary names, and the control socket.
@@ -130,9 +130,9 @@ absl::StatusOr<Locked> lock_bus(Prepared prepared) {
 }
 
 // Makes room for the new ring. With a journal, the last session is settled by now and has an end,
-// so no start needs an old ring of this directory any longer. Subscribers may still read the ring
-// that bus.json names. If it can hold records that are not in a journal, it is kept until the new
-// ring is announced.
+// so starts no longer need any old ring of this directory. Subscribers may still read the ring that
+// bus.json names. If it can hold records that are not in a journal, it is kept until the new ring
+// is announced.
 absl::Status remove_useless_rings(const SettledBus& settled) {
   const absl::StatusOr<BusDescription>& bus = settled.last_described;
   const SessionRecord* const described =
@@ -185,10 +185,10 @@ absl::StatusOr<WithRing> make_ring(SettledBus settled) {
   return status;
 }
 
-// Removes what a failed start has created. If its session has begun, the session is ended without
-// records. `sessions` reserves space for an end, even on a full disk. If the end cannot be written
-// nevertheless, the ring is kept. The next start uses it to settle that session, and then removes
-// it.
+// Removes everything that a failed start has created. If its session has begun, it is ended
+// without records. `sessions` reserves space for an end, even on a full disk. If the end still
+// cannot be written, the ring is kept. The next start uses it to settle that session, and then
+// removes it.
 void abandon(StartedSession failed, bool is_described) {
   const auto session = [&] {
     return failed.sessions ? failed.sessions->find(failed.begin.session_id) : nullptr;
@@ -306,7 +306,7 @@ absl::StatusOr<std::unique_ptr<Archiver>> start_archiver(const Begun& begun) {
   return Archiver::start(*begun.queue, *begun.sessions, archive);
 }
 
-// Check everything possible before the session begins, because each failed start after that uses
+// Check as much as possible before the session begins, because each failed start after that uses up
 // two entries of `sessions`.
 absl::Status open_journal(Begun& begun) {
   absl::StatusOr<std::unique_ptr<WriteQueue>> queue = open_queue(begun);
@@ -326,9 +326,9 @@ absl::Status open_journal(Begun& begun) {
   return absl::OkStatus();
 }
 
-// Opens the journal in a thread of the library. io_uring gives each submitting thread its own
-// workers, which outlive the request and end with the thread. So the caller's thread, which may be
-// pinned, never gets any.
+// Opens the journal on a library thread. io_uring gives each submitting thread its own workers,
+// which outlive the request and end with the thread. So the caller's thread, which may be pinned,
+// never gets any.
 absl::StatusOr<Begun> begin_session(WithRing made) {
   Begun begun(std::move(made));
   begun.options->on_step("open-journal");

@@ -1,9 +1,9 @@
 // Starts a session: the steps from a bus directory to a session that is ready to publish.
 //
 // Each step takes the result of the previous step and returns its own type, so a wrong order does
-// not compile. The order is that of docs/explanation/durability.md. If a publisher is killed before
-// or after any step, the next start repeats the necessary steps. PublisherSetUp::on_step is called
-// with each step's name.
+// not compile. The order is the one in docs/explanation/durability.md. If a publisher is killed
+// before or after any step, the next start repeats the necessary steps. PublisherSetUp::on_step is
+// called with each step's name.
 //
 // Thread safety: one thread.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace lapwing {
 
-// How the session before this one ended.
+// How the previous session ended.
 struct PastSession {
   std::optional<SessionEnd> end;    // nullopt: there was none
   Sequence last = 0;                // its newest sequence; 0: no records, or no journal
@@ -70,7 +70,7 @@ struct SettledBus : Locked {
   std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
 };
 
-// The ring is allocated, but no other process has its path.
+// The ring is allocated, but no other process knows its path.
 struct WithRing : SettledBus {
   WithRing(SettledBus bus, RingFile made)
       : SettledBus(std::move(bus)),
@@ -80,7 +80,7 @@ struct WithRing : SettledBus {
   RingFill fill;  // with a journal, the file thread faults in most of it
 };
 
-// The journal is open, and `sessions` lists the session. Without a journal the pointers are null.
+// The journal is open, and `sessions` lists the session. Without a journal, the pointers are null.
 struct Begun : WithRing {
   explicit Begun(WithRing made) : WithRing(std::move(made)) {}
   BusDescription description;
@@ -102,8 +102,8 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked);
 // kRecordSize, kSystem.
 absl::StatusOr<StartedSession> start_session(PublisherSetUp options);
 
-// Removes the ring's name and, if it is empty, the directory that a start created for the rings of
-// this bus. The bus is still locked, so no other start is about to use the directory.
+// Removes the ring's name and, if it is empty, the directory that a start created for this bus's
+// rings. The bus is still locked, so no other start is about to use the directory.
 absl::Status remove_ring(RingFile& ring);
 
 }  // namespace lapwing

@@ -211,7 +211,7 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked) {
   begin.source_offset = options.source_offset;
   begin.metadata_hash = metadata_hash_of(options.metadata);
   set_schema(begin, {options.schema_name, options.schema ? options.schema->hash() : 0});
-  // Before anything is settled, because settling removes the ring of a killed publisher.
+  // This comes before anything is settled, because settling removes a killed publisher's ring.
   bus.past = past_of(bus);
   bus.roster = {.sessions = {*session},
                 .directory_inode = directory->inode,

@@ -14,7 +14,7 @@
 namespace lapwing {
 
 // The number of records in the burst of the first record: those within kBurstNs of it. `records`
-// are contiguous, of `record_bytes` each. All of them if records have no time.
+// are contiguous, of `record_bytes` each. Counts all of them if records have no time.
 inline std::size_t burst_records(std::span<const std::byte> records, std::size_t record_bytes,
                                  const RecordClock& clock) {
   const std::size_t count = records.size() / record_bytes;

@@ -22,7 +22,7 @@ const dbn::RecordSchema* find_by_name(const std::string& name) {
   return found != nullptr ? found : dbn::find_schema(absl::StrCat("dbn.", name));
 }
 
-// Standard input may also be a file, but is read from its current offset.
+// Standard input may also be a file, but it is read from its current offset.
 bool is_regular_file(const std::string& path) {
   std::error_code error;
   return path != "-" && std::filesystem::is_regular_file(path, error);
@@ -210,7 +210,7 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
   std::size_t size = 0;
   while (size < batch_.size()) {
     const bool first = size == 0;
-    // If the batch has records already, the next call returns the error again.
+    // If the batch already has records, the next call returns the error again.
     const auto record = peek(first);
     if (first && errc_of(record.status()) == Errc::kTimedOut) return FeedBatch{.nothing_yet = true};
     if (!record.ok() && first) return record.status();

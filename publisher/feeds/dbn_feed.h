@@ -1,4 +1,4 @@
-// The feed of a DBN file or stream: dbn:PATH, dbn:-.
+// The feed for a DBN file or stream: dbn:PATH, dbn:-.
 //
 // The schema comes from the metadata. If the metadata declares a mixed stream, it comes from the
 // options, or otherwise from the first record that a bus can carry. Records of another type or
@@ -68,7 +68,7 @@ class DbnFeed : public Feed {
   std::span<const std::byte> pending_;  // read, not yet delivered
   std::vector<std::byte> batch_;
   std::uint64_t skipped_ = 0;
-  std::uint64_t skipped_for_good_ = 0;  // part of skipped_ that a rewind() does not read again
+  std::uint64_t skipped_for_good_ = 0;  // those in skipped_ that a rewind() does not reread
 };
 
 }  // namespace lapwing

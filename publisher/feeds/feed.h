@@ -50,7 +50,7 @@ struct FeedDescription {
 // place (restamp).
 struct FeedBatch {
   std::span<std::byte> records = {};  // a multiple of record_bytes
-  std::uint64_t time_ns = 0;  // time of the first record (else its ts_event), for pacing; 0: none
+  std::uint64_t time_ns = 0;  // time of the first record (or its ts_event), for pacing; 0: none
   bool nothing_yet = false;   // no whole record is available: wait until fd() is readable
 
   bool ended() const { return records.empty() && !nothing_yet; }
@@ -95,23 +95,23 @@ class Feed {
   // A hash of the source's content: its metadata and first record. Never 0. Call it before next(),
   // because it restarts from the first record. Errors: kUnsupported for a stream; those of next().
   virtual absl::StatusOr<std::uint64_t> fingerprint();
-  // The position before the first record: a number of records, or a sequence of a journal.
+  // The position before the first record: a number of records, or a journal sequence.
   virtual std::uint64_t first_position() const { return 0; }
   // Continues after the records of this source that a journal holds. Call it before next().
-  // `stamped`: the clock whose time of publishing may differ, or null. Errors: kInvalidArgument if
-  // the source differs from the records in the journal; those of await_batch.
+  // `stamped`: the clock whose publish times may differ, or null. Errors: kInvalidArgument if the
+  // source differs from the records in the journal; those of await_batch.
   virtual absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
                                              const FeedWait& wait);
   // The number of records skipped so far because their type or size is not that of the bus.
   virtual std::uint64_t skipped() const { return 0; }
-  // The total number of records, or 0 if it is unknown.
+  // The total number of records, or 0 if unknown.
   virtual std::uint64_t total() const { return 0; }
 };
 
 // Opens `dbn:PATH`, `dbn:-`, `file:PATH`, `file:-`, `journal:DIR`, `synthetic[:key=value,…]` or
 // `kv16[:key=value,…]`. Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted,
 // kBadInput, kUnsupported (written by a later release), kRecordSize (a DBN schema that this release
-// does not know, or has no record of), …
+// does not know, or whose records it does not define), …
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options);
 

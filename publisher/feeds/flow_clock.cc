@@ -5,7 +5,7 @@
 namespace lapwing {
 namespace {
 
-// The number of doublings of the sizes of bursts and packets.
+// The number of doublings of burst and packet sizes.
 constexpr unsigned kBurstRungs = 12;
 constexpr unsigned kPacketRungs = 11;
 

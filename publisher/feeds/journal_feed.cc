@@ -196,8 +196,8 @@ absl::Status JournalFeed::refill() {
   return absl::OkStatus();
 }
 
-// Waits a moment for a missing file, in case it is being moved or restored. Returns false after the
-// grace period, or if the directory was removed.
+// Waits a moment for a missing file, in case it is in the middle of being moved or restored.
+// Returns false after the grace period, or if the directory was removed.
 bool JournalFeed::may_come_back(const JournalRun& hole) {
   const std::uint64_t now = monotonic_ns();
   if (missing_since_ns_ == 0) missing_since_ns_ = now;
@@ -211,7 +211,7 @@ absl::StatusOr<std::uint64_t> JournalFeed::fingerprint() {
   return description_.source_id;
 }
 
-// The sequence of the n-th record after `position`, n being `records`. Voids do not contain
+// The sequence of the n-th record after `position`, where n is `records`. Voids do not contain
 // records.
 Sequence JournalFeed::sequence_after(Sequence position, std::uint64_t records) const {
   const SessionLog& sessions = reader_->sessions();

@@ -1,4 +1,4 @@
-// The feed of a journal: journal:DIR. DIR is a bus directory or the directory that contains
+// The feed for a journal: journal:DIR. DIR is a bus directory or the directory that contains
 // `sessions`.
 //
 // Replays the newest journal in DIR, from its oldest retained record to the newest one that its

@@ -38,7 +38,7 @@ class Kv16Feed : public Feed {
   absl::Status rewind() override;
   std::uint64_t total() const override { return options_.records; }
 
-  // Returns a different key for each number.
+  // Returns the key of a number. Different numbers have different keys.
   static std::uint64_t key_of(std::uint64_t number, std::uint64_t seed);
 
  private:

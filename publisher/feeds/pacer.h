@@ -1,7 +1,7 @@
 // Computes when a batch is due: at once, as recorded, or at a fixed number of records per second.
 //
 //   max          no waiting
-//   recorded     the intervals between the records' own times, silences cut to one second
+//   recorded     the intervals between the records' own times, silences limited to one second
 //   recorded*N   the same, N times as fast
 //   RATE         records per second
 //
@@ -21,7 +21,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSilenceNsMax = 1'000'000'000;  // recorded time, before the factor
-inline constexpr std::uint64_t kPaceSpinNs = 100'000;          // before the due time: spins
+inline constexpr std::uint64_t kPaceSpinNs = 100'000;          // spins this long before it is due
 inline constexpr std::uint64_t kPaceSleepNsMax = 50'000'000;   // then `stopped` is called again
 
 struct Pace {
@@ -69,7 +69,7 @@ class Pacer {
   const std::function<bool()> stopped_;
   bool started_ = false;
   std::uint64_t start_ns_ = 0;      // of the schedule, by the clock
-  std::uint64_t elapsed_ns_ = 0;    // recorded time since then, silences cut
+  std::uint64_t elapsed_ns_ = 0;    // recorded time since then, silences limited
   std::uint64_t last_time_ns_ = 0;  // the latest record time
   std::uint64_t records_ = 0;       // scheduled so far
 };

@@ -4,8 +4,8 @@
 //   seed         seed of the flow, default 1; the same seed gives the same records on every machine
 //   instruments  1 to 64, default 1; their ids are 1 … N, their symbols SYN1 … SYNN
 //
-// order_flow.h describes the records, flow_clock.h their times. A pass begins with a clear for each
-// instrument.
+// order_flow.h describes the records, flow_clock.h their times. Each pass begins with a clear for
+// each instrument.
 //
 // Thread safety: one thread.
 #pragma once
