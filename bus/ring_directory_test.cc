@@ -16,8 +16,8 @@
 namespace lapwing {
 namespace {
 
-// Occupies the path of kTestUser's private directory, and removes the file at the end. The test
-// processes of a machine use the path one after the other.
+// Occupies the path of kTestUser's private directory, and removes the file at the end. Test
+// processes on a machine use the path one after another.
 class PrivatePlace {
  public:
   explicit PrivatePlace(const std::string& suffix = "")

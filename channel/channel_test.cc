@@ -1,4 +1,4 @@
-// The guarantees of producer and consumer, at their interface.
+// The guarantees of producer and consumer, tested through their interface.
 
 #include <poll.h>
 

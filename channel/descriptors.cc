@@ -54,7 +54,7 @@ void close_all_but_memory(std::vector<UniqueFd>& descriptors) {
   }
 }
 
-// Whether the next packet, which is not received, carries more than one descriptor. Receiving it
+// Whether the next packet, not received yet, carries more than one descriptor. Receiving it
 // with room for only one would close the others in this thread. Receiving it with room for all
 // could use up the descriptors of this process.
 bool carries_several(int fd) {

@@ -194,7 +194,7 @@ TEST_CASE("An event loop without free descriptors is not kept awake, and continu
   client.send_hello({file.get()});
   const rlimit few = {256, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  // No assertion without a free descriptor, because a sanitizer needs two to check one.
+  // Asserts nothing while no descriptor is free, because a sanitizer needs two for an assertion.
   std::vector<UniqueFd> others;
   do {
     others.emplace_back(dup(loop.here.listener.fd()));

@@ -1,4 +1,4 @@
-// The old listener's part of handing over its socket to a successor, in steps that do not block.
+// The old listener's part in handing over its socket to a successor, in steps that do not block.
 //
 //     successor                    this side
 //     TakeOver           ──▶       begin()

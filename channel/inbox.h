@@ -32,11 +32,11 @@ class Inbox {
   // False if a correct peer would not send this now.
   bool add_call(CallId id, std::uint32_t type, std::span<const std::byte> payload);
   bool add_one_way(std::uint32_t type, std::span<const std::byte> payload);
-  // The caller no longer waits for the call. Ignored if the call was answered meanwhile.
+  // The caller no longer waits for the call. Ignored if the call has been answered.
   void cancel(CallId id);
 
   bool empty() const { return count_ == 0; }
-  // Takes the oldest message, in the order of arrival. It is valid until the next take(). The inbox
+  // Takes the oldest message, in order of arrival. It is valid until the next take(). The inbox
   // must not be empty.
   const InboxEntry& take();
   std::uint64_t one_ways_taken() const { return one_ways_taken_; }

@@ -213,7 +213,7 @@ bool judge(Race& race, const std::string& path) {
   const bool first_won = first.outcome == Errc::kOk;
   ++race.won[first_won ? 0 : 1];
   if (first.begin_ns < second.end_ns && second.begin_ns < first.end_ns) ++race.overlapped;
-  // The name at the path must be that of the winner.
+  // The name at the path must be the winner's.
   return (first_won ? second : first).outcome == Errc::kInUse &&
          (first_won ? first : second).outcome == Errc::kOk &&
          connect_local(path, soon().monotonic_ns(), kChannelSocket).ok();

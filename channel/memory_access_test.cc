@@ -1,4 +1,4 @@
-// A peer can only read the memory of the other side. Every way to do more is tried on the
+// A peer can only read the other side's memory. Every way to do more is tried on the
 // descriptor from the handshake, on every way to reopen that file, and on the owner's own
 // descriptors if the kernel permits access.
 //
@@ -138,7 +138,7 @@ bool is_channel_memory(const std::filesystem::path& link) {
   return target.find(kChannelFileName) != std::string::npos;
 }
 
-// Tries everything that the owner's process holds of its file and the kernel shows.
+// Tries everything on each descriptor of the file that the kernel shows for the owner's process.
 int attack_owner(Findings& findings) {
   const std::string process = "/proc/" + std::to_string(findings.owner);
   for (const char* folder : {"/fd", "/map_files"}) {

@@ -41,7 +41,7 @@ inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // poll interval while 
 struct EndWait {
   // Polls like the end's own waits. Has no effect that the end's holder can see.
   Errc (*look)(ChannelEnd& end, std::size_t bytes);
-  // The time (CLOCK_MONOTONIC) at which `look` returns another result without an event.
+  // The time (CLOCK_MONOTONIC) at which `look` returns a different result without an event.
   std::uint64_t (*look_by_ns)(const ChannelEnd& end);
   PaddedWord ChannelWords::* waits;  // the tally of such waits
 };
@@ -80,7 +80,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   }
 
   // Calls `look` until it returns anything but kWouldBlock, the deadline passes (nothing_by()), or
-  // the other side has ended and everything it sent was seen. `waits` counts such waits.
+  // the other side has ended and everything it sent has been seen. `waits` counts such waits.
   template <typename Look>
   Errc wait(const Look& look, std::uint64_t deadline_ns, PaddedWord& waits) {
     const Errc now = look();
@@ -134,7 +134,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   // event loop whose descriptor has become readable.
   void look_at_socket() { take_peer_state(link_.look()); }
 
-  // Ends the channel for this side, and notifies the other side. Ok if it had ended already.
+  // Ends the channel for this side, and notifies the other side. Ok if it had already ended.
   void close();
   Errc corrupt(const std::string& what);
   // The result of every sender if the peer's position is invalid.

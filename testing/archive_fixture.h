@@ -66,7 +66,7 @@ class ArchiveFixture {
 
   static Id128 journal_id() { return id_of(7); }
   std::string directory() const { return options_.root + "/" + journal_.hex(); }
-  // The next session begins another journal in the same root.
+  // The next session begins a new journal in the same root.
   void begin_journal(std::uint8_t tag) { journal_ = id_of(tag); }
   JournalFiles files() const { return {&disk_, directory(), journal_, options_.geometry}; }
   const JournalGeometry& geometry() const { return options_.geometry; }

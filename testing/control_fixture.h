@@ -1,4 +1,4 @@
-// Shared by the tests of the control socket: a directory, a server whose publisher records its
+// Shared by the control socket tests: a directory, a server whose publisher records its
 // requests, and a bare client.
 #pragma once
 
@@ -310,7 +310,7 @@ class ScriptedPublisher {
 };
 
 // Changes the soft limit on open files during its lifetime. If it leaves no free descriptors, do
-// not assert anything meanwhile, because the undefined-behaviour sanitizer needs two for an
+// not assert anything in the meantime, because the undefined-behaviour sanitizer needs two for an
 // assertion.
 class DescriptorLimit {
  public:

@@ -6,7 +6,7 @@
 // names: a create, rename or unlink reaches the medium when its directory is synced.
 //
 //   power_cut   each sector (512 bytes) that was written and not synced independently survives or
-//               not, as does each operation on a name and each change of size
+//               not, as does each operation on a name and each size change
 //   kill        the process ends, the page cache stays; requests in flight complete later, or never
 //   stop_after  the machine stops after this many operations, and all later ones fail; followed by
 //               kill or power_cut
@@ -14,7 +14,7 @@
 //               reads still see them, a later sync succeeds, but the medium never receives them
 //
 // SimWriteQueue is the asynchronous side of the same disk. Completions may be late, reordered,
-// short, repeated or held back. It counts errors of a writer: two writes in flight to one byte
+// short, repeated or held back. It counts writer errors: two writes in flight to one byte
 // (with direct I/O: to one 4 KiB block), and memory that changes while a write is in flight.
 //
 // Thread safety: SimDisk and its queues may be used from several threads; one lock guards all of
@@ -149,7 +149,7 @@ class SimDisk final : public Disk {
     std::vector<std::byte> bytes;
   };
 
-  // Requires the lock for all functions below. They return 0 or errno.
+  // All functions below require the lock. They return 0 or errno.
   int begin_operation(SimOp op, const std::string& path);
   const Open* find_open(FileHandle file) const;
   int write_cache(const Open& open, std::uint64_t offset, std::span<const std::byte> bytes);

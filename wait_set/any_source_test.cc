@@ -59,7 +59,7 @@ class WordSource final : public WaitSource {
 
   bool always_ready = false;
   std::uint64_t due_ns = 0;
-  int refusals = 0;  // how often prepare_wait() refuses, in a row
+  int refusals = 0;  // how many times in a row prepare_wait() refuses
   int looks = 0;
   int prepared = 0;
   int finished = 0;

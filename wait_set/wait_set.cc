@@ -95,7 +95,7 @@ absl::Status cannot_watch(int sys_errno, int fd) {
 struct WaitSet::State final : WaitSourceOwner {
   struct Entry {
     bool is_ready() const;
-    // Reports it as ready once. A descriptor that stays ready is found again at the next check.
+    // Reports it as ready once. A descriptor that stays ready is found again on the next check.
     Ready report();
 
     SourceId id = 0;

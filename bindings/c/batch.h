@@ -1,4 +1,4 @@
-// A batch of the caller: checks its memory, and writes results into it.
+// The caller's batch: checks its memory, and writes results into it.
 //
 // Thread safety: that of the handle that fills it.
 #pragma once
@@ -36,7 +36,7 @@ class BatchOut {
     return batch_.rows_max == 0 ? fit : std::min(fit, batch_.rows_max);
   }
 
-  // Returns the column of sequences. Empty if the caller has none.
+  // Returns the sequence column. Empty if the caller has none.
   std::span<Sequence> sequences() const {
     return {batch_.sequences, batch_.sequences == nullptr ? 0 : batch_.rows_max};
   }

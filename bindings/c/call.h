@@ -1,4 +1,4 @@
-// The frame of every function of the C interface: it checks the handle or refuses the call, catches
+// The frame of every function in the C interface: it checks the handle or refuses the call, catches
 // all exceptions, and fills in the error.
 //
 //   lapwing_result lapwing_history_inspect(lapwing_history* history, …, lapwing_error* error) {

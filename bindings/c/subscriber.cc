@@ -33,7 +33,7 @@ bool gave_nothing(Errc result) {
   return result == Errc::kWouldBlock || result == Errc::kTimedOut || result == Errc::kInterrupted;
 }
 
-// A subscriber, or a conflated reader of one.
+// A subscriber, or a conflated reader on top of one.
 class Reads {
  public:
   Reads(Subscriber subscriber, bool is_sparse)
@@ -407,8 +407,8 @@ struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
 namespace lapwing::c {
 namespace {
 
-// Arguments that a read needs only if it finds no record. In registers, every read would save and
-// restore them around the search.
+// Arguments that a read needs only if it finds no record. If they were in registers, every read
+// would save and restore them around the search.
 struct ReadOneRest {
   std::int64_t timeout_ns;
   std::uint64_t* sequence;

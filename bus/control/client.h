@@ -87,7 +87,7 @@ class ControlClient {
     EndOfEventsFrame end;
   };
   // Errors: as for flush. prune() also returns errors from the publisher, such as kNotPermitted,
-  // kNoJournal, and kLimit while an earlier prune of this client is under way.
+  // kNoJournal, and kLimit while an earlier prune by this client is under way.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
   // Returns the events with a number above `after`. kUnsupported: the publisher's release does not
   // have events.

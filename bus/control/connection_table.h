@@ -41,7 +41,7 @@ class ConnectionTable {
 
   // Closes a connection that has not ended.
   void end(ControlConnection& connection);
-  // Returns what it erased.
+  // Returns the erased ids.
   std::vector<ConnectionId> erase_ended();
 
  private:

@@ -2,7 +2,7 @@
 //
 // If the log is full, the oldest event of the class with the most events is evicted. So a flood of
 // one class, such as clients that connect and disconnect, does not evict the events of other
-// classes within their share. The end of a subscriber with losses has another class than one
+// classes within their share. The end of a subscriber with losses has a different class from one
 // without.
 //
 // Thread safety: one thread.

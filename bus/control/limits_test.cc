@@ -233,15 +233,15 @@ TEST_CASE("Sixty-four answers are queued for a client that does not read, then i
   CHECK(asked == received + kFramesQueuedMax + 1);
 }
 
-// Returns the bytes that wait in the socket, before the server's queue.
+// Returns the bytes that are waiting in the socket, before the server's queue.
 std::size_t bytes_waiting(const BareClient& client) {
   int bytes = 0;
   REQUIRE(ioctl(client.fd(), FIONREAD, &bytes) == 0);
   return static_cast<std::size_t>(bytes);
 }
 
-// Sends requests with consecutive tags, beginning with `tag`, as fast as permitted, until `queued`
-// answers wait in the server's queue. Returns the last tag.
+// Sends requests with consecutive tags, starting with `tag`, as fast as permitted, until `queued`
+// answers are in the server's queue. Returns the last tag.
 std::uint64_t ask_until_queued(TestServer& server, BareClient& client, std::uint64_t tag,
                                std::size_t queued) {
   for (std::size_t asked = 1;; ++asked, ++tag) {
@@ -430,7 +430,7 @@ TEST_CASE("The 1,025th client is refused, and the list of all streams to a slow 
     REQUIRE(get_text(packet.as<SubscriberInfoFrame>().name) == std::to_string(listed++));
   }
   CHECK(listed == kClientsMax);
-  CHECK(stalls > 0);  // the socket did fill up on the way
+  CHECK(stalls > 0);  // the socket did fill up along the way
   CHECK(server.dropped(DropReason::kQueueFull) == 0);
 }
 
