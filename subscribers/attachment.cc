@@ -153,7 +153,7 @@ absl::StatusOr<Attachment> Attachment::to_discarded(const Attachment& newest,
   return attachment;
 }
 
-// Uses the most trusted source that exists: the session log, then the ring, then bus.json itself.
+// Uses the most reliable source that exists: the session log, then the ring, then bus.json itself.
 std::uint64_t Attachment::described_hash(const BusDescription& bus) const {
   if (journal_ != nullptr) return journal_->sessions().find(session_id_)->begin.schema_hash;
   if (map_ != nullptr) return map_->header().schema_hash;
@@ -186,7 +186,7 @@ absl::Status Attachment::open_journal(const std::string& root) {
   return absl::OkStatus();
 }
 
-// A session whose end is recorded needs no ring: records that the ring holds beyond the end were
+// A session whose end is recorded needs no ring, because records in the ring beyond the end were
 // cut. The exception is a failed journal, which ends before its session does.
 bool Attachment::journal_has_all() const {
   const SessionRecord* const session = journal_->sessions().find(session_id_);
@@ -225,7 +225,7 @@ JournalBounds Attachment::bounds() const {
   JournalBounds bounds;
   bounds.durable = load_durable(words);
   bounds.archived = load_archived(words);
-  bounds.oldest = load_oldest(words);  // last: files below it may be gone by the time of a read
+  bounds.oldest = load_oldest(words);  // last: files below it may be gone when read
   return bounds;
 }
 
@@ -257,7 +257,7 @@ void Attachment::take_place(ControlClient control) {
 void Attachment::hang_up() {
   has_publisher_ = false;
   control_.reset();
-  // The next attachment repeats a read that fails now, and reports the error.
+  // If the read fails now, the next attachment repeats it and reports the error.
   if (journal_) journal_->refresh().IgnoreError();
 }
 

@@ -27,11 +27,11 @@ class Backlog {
   void begin(Sequence newest) { joined_at_ = last_ = newest; }
   Sequence joined_at() const { return joined_at_; }
 
-  // Requests that everything up to H be made durable. Errors: as for ControlClient::begin_flush. If
-  // the publisher is gone, flushed() returns that error.
+  // Requests that everything up to H be made durable. Errors: those of ControlClient::begin_flush.
+  // If the publisher is gone, flushed() returns that error.
   absl::Status ask(ControlClient& control, std::uint64_t now_ns);
   // Whether the answer has arrived; a failed journal is an answer. Errors: kPublisherGone:
-  // everything up to H is in the files and the ring that it left; kTimedOut; kProtocol.
+  // everything up to H is in the files and the ring that it left behind; kTimedOut; kProtocol.
   absl::StatusOr<bool> flushed(ControlClient& control, std::uint64_t now_ns);
   // There is a publisher, but no socket to send it a request.
   void cannot_ask(Sequence durable, JournalCondition journal);
@@ -39,7 +39,7 @@ class Backlog {
   // The reason why the backlog is not durable; empty if it is.
   const std::string& not_durable() const { return not_durable_; }
 
-  // A state as of that sequence is delivered, so the backlog includes all records of the state.
+  // A state as of that sequence is delivered, so the backlog includes all of its records.
   void extend(Sequence as_of) { last_ = std::max(last_, as_of); }
   // Another history has begun, and `newest` is its newest record. A subscriber catches up only
   // once.

@@ -23,8 +23,8 @@ BusSearch::BusSearch(const SubscriberOptions& options)
 
 void BusSearch::start(LeftSession left) {
   stop();
-  // bus.json may record a close that the journal lacks because it had failed before. A session that
-  // was read on such evidence is not taken again.
+  // bus.json may record a close that the journal lacks because it had already failed. A session
+  // that was read based on this is not taken again.
   known_closed_ = left.closed || (left.id == known_ && known_closed_);
   known_ = left.id;
   left_ = std::move(left);
@@ -75,7 +75,7 @@ BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
   absl::StatusOr<ControlClient> client = ControlClient::begin(client_options_);
   const Errc code = errc_of(client.status());
   const bool absent = code == Errc::kNoBus || code == Errc::kPublisherGone;
-  if (!absent) remains_ = Id128{};  // a process listens, so no dead publisher is known
+  if (!absent) remains_ = Id128{};  // a process is listening, so no dead publisher is known
   if (client.ok()) {
     greeting_ = *std::move(client);
     return greet(now_ns);

@@ -2,15 +2,15 @@
 // of one that ended.
 //
 //   looking   every kSearchIntervalNs: connect and send Hello; no answer: read bus.json
-//   greeting  Hello is sent, Welcome is awaited, at most until the greeting's deadline
+//   greeting  Hello is sent, Welcome is awaited, until the greeting's deadline at the latest
 //
 // If bus.json records a clean close, the files of an ended session are taken at once. Otherwise
 // they are taken after kRemainsGraceNs without an answer, because a starting publisher writes its
 // session to bus.json a moment before it opens the socket. A session that was read to its end is
-// not taken again, unless it was closed since: then it had not ended when it was read.
+// not taken again, unless it has been closed since: then it had not ended when it was read.
 //
-// The search ends `reattach` after its first step, unless something was found and the next steps
-// must still identify it.
+// The search ends `reattach` after its first step, unless it has found something that the next
+// steps must still identify.
 //
 // Thread safety: one thread. Owns the socket until the attachment takes it.
 #pragma once
@@ -31,7 +31,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
-// Interval if a publisher refuses and the bus cannot be followed as bus.json describes it. The
+// The interval if a publisher refuses and the bus cannot be followed according to bus.json. The
 // publisher counts and logs each refusal.
 inline constexpr std::uint64_t kRefusedIntervalNs = 1'000'000'000;
 inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
@@ -51,7 +51,7 @@ class BusSearch {
  public:
   explicit BusSearch(const SubscriberOptions& options);
 
-  // Starts the search for the session after `left`, from the next step. The first search does not
+  // Starts the search for the session after `left`, with the next step. The first search does not
   // need this call.
   void start(LeftSession left);
   // Closes the open connection.
@@ -59,7 +59,7 @@ class BusSearch {
 
   // Runs one step; never blocks. Returns the session that was found, or nullopt if none was found
   // yet. Errors are final: no permission, another ABI, a refusal, damage, and kTimedOut if a
-  // publisher accepts and sends nothing (kPublisherGone if a session was left).
+  // publisher accepts but sends nothing (kPublisherGone if a session was left).
   absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns);
 
   // The last attempt found no publisher, or lost the one that it had found.
@@ -75,7 +75,7 @@ class BusSearch {
     return left_ ? std::exchange(left_->unreported, std::nullopt) : std::nullopt;
   }
 
-  // When the next step is due, and the descriptor that may make it due earlier (-1: none).
+  // The time of the next step, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }
   int fd() const { return greeting_ ? greeting_->fd() : -1; }
 

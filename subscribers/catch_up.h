@@ -28,7 +28,7 @@ class CatchUp {
   enum class Outcome {
     kRecords,  // `records` records were copied
     kNothing,  // not yet
-    kInRing,   // the ring has it with half of its slots to spare, or will get it: continue there
+    kInRing,   // the ring has it, with half its slots to spare, or will get it: continue there
     kHole,     // neither journal nor ring has the records up to `last`, or will get them
     kAtEnd,    // all records of a session without a ring were read
   };
@@ -43,7 +43,7 @@ class CatchUp {
   // Retries a missing journal file for `missing_file_grace`.
   explicit CatchUp(std::chrono::nanoseconds missing_file_grace);
 
-  // Prepares for the records of another session.
+  // Prepares for the records of a new session.
   void start() {
     keep_to_journal_below(kNoSequence);
     missing_.reset();

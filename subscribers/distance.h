@@ -35,12 +35,12 @@ class Distance {
   // Pauses if a pause is due.
   void time_has_passed() { due_ = false; }
 
-  // The number of pauses that the next keep() makes.
+  // The number of pauses in the next keep().
   std::uint64_t pauses() const { return due_ ? pauses_ : 0; }
 
   // 256 pauses take 7 us: 40 KiB of 64-byte slots at a hundred million records a second.
   static constexpr std::uint64_t kPausesMax = 256;
-  // 2 records in a pause of 27 ns are 74 million records a second: a publisher at full speed.
+  // 2 records per pause of 27 ns are 74 million records a second: a publisher at full speed.
   static constexpr std::uint64_t kBusyRecordsPerPause = 2;
 
  private:

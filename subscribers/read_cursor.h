@@ -45,9 +45,9 @@ struct ReadCursor : detail::ReadPath {
   DeliveryLedger ledger;
   Sequence due = 0;        // from this sequence on, a step first posts an event or does the upkeep
   Sequence seen_head = 0;  // of the ring: RingReader::read_run
-  Distance distance;       // of batches
+  Distance distance;       // for batches
 
-  // Sets the ring of another attachment, or none. Without a ring the path stays closed, although
+  // Sets the ring of another attachment, or none. Without a ring, the path stays closed, although
   // its pointers keep their values.
   void set_ring(const RingReader* reader) {
     ring = reader;
@@ -55,7 +55,7 @@ struct ReadCursor : detail::ReadPath {
     slots = ring->slots();
     mask = ring->capacity() - 1;
     slot_shift = ring->slot_shift();
-    // A reader that is behind by the whole ring is lapped, so larger limits have no effect.
+    // A reader that is a whole ring behind is lapped, so larger limits have no effect.
     live_within =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(behind_records, ring->capacity() - 1));
   }
@@ -103,7 +103,7 @@ struct ReadCursor : detail::ReadPath {
     ledger.take_caught_up(next, records);
     next += records;
   }
-  // The same, but not in kCatchUp.
+  // Like count(), but not in kCatchUp.
   void count_live(std::uint64_t records) {
     ledger.take(next, records);
     next += records;

@@ -1,4 +1,4 @@
-// Reports the position of a subscriber to the publisher: on a change at most every kReportNsMin,
+// Reports the position of a subscriber to the publisher: after a change at most every kReportNsMin,
 // otherwise every kReportNsMax. Reports the ages of records every kLatencyReportNs. Never blocks; a
 // report that does not fit into the socket is dropped.
 //
@@ -71,7 +71,7 @@ class Reporter {
     control.report(frame);
   }
 
-  // Another session is attached. The counters until now belong to earlier sessions.
+  // Call it when another session is attached. The counters so far belong to earlier sessions.
   void restart() {
     reported_ns_ = 0;
     ages_reported_ns_ = 0;

@@ -1,4 +1,4 @@
-// The sessions of one journal in the order of their sequences, and the one that a position is in.
+// The sessions of one journal in sequence order, and the session that a position is in.
 //
 // Thread safety: one thread.
 #pragma once

@@ -20,7 +20,7 @@ absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
                                  ": the records between them are pruned"));
 }
 
-// A judge that uses the current sessions, `durable` and `oldest`.
+// Returns a judge that uses the current sessions, `durable` and `oldest`.
 CheckpointJudge judge_by(const Attachment& attachment) {
   const CheckpointJudge of_history = make_checkpoint_judge(
       attachment.journal()->sessions(), attachment.journal_id(), attachment.bounds().durable);
@@ -104,7 +104,7 @@ void SnapshotJoin::begin_next(const Attachment& attachment) {
   load_.emplace(*std::move(load));
 }
 
-// Lists the checkpoints, newest first. If a later list has no newer one, all of them were tried.
+// Lists the checkpoints, newest first. If a later list has no newer one, all have been tried.
 void SnapshotJoin::list() {
   listed_ = true;
   overtaken_ = false;

@@ -29,7 +29,7 @@ void Stream::renew_due() {
   cursor.attention = filter ? std::min(cursor.due, Sequence{1}) : cursor.due;
 }
 
-// An equal description stays the same object: programs compare pointers.
+// An equal description stays the same object, because programs compare pointers.
 void Stream::attach(Attachment found) {
   attachment.emplace(std::move(found));
   session_id = first_session = attachment->session_id();

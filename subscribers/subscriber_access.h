@@ -11,7 +11,7 @@ namespace lapwing {
 
 struct SubscriberAccess {
   // Like Subscriber::open(). `interrupt` replaces the subscriber's own, and must outlive it. So its
-  // owner can be interrupted at any time, even while it replaces the subscriber by another one.
+  // owner can be interrupted at any time, even while it replaces the subscriber with another one.
   static absl::StatusOr<Subscriber> open(SubscriberOptions options, Interrupt& interrupt);
   // The source stays valid when the subscriber is moved. Null: the subscriber was moved from.
   static WaitSource* wait_source(Subscriber& subscriber);

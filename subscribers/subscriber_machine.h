@@ -21,9 +21,9 @@
 //                                                   kEnded      lapped, and the policy is stop
 //   kEnded     posts the end
 //
-// Laps. Until `caught up` the requested history is in the journal, so a lap during the join only
-// returns to the journal, whatever the policy. Without a journal it is a gap at once. After `caught
-// up`, each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
+// Laps. Until `caught up`, the requested history is in the journal, so a lap during the join only
+// returns to the journal, whatever the policy. Without a journal, it is a gap. After `caught up`,
+// each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
 // subscriber that is still in the journal stays there until the ring holds its next record.
 //
 // The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
@@ -31,8 +31,8 @@
 // end.
 //
 // Discarded journals. After each search, choose_discarded() (starting_point.h) returns the one to
-// read first, if any. It is an attachment without ring and publisher. At its end the search starts
-// again, and the next journal in `sessions` follows.
+// read first, if any. It is an attachment without a ring or a publisher. At its end, the search
+// starts again, and the next journal in `sessions` follows.
 //
 // Invariants
 //  1. A step reads no clock and never waits: the caller passes the time and decides how to wait.
@@ -64,7 +64,7 @@ inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;  // for the archiver
 // The outcome of a step.
 struct Step {
   enum class Kind : std::uint32_t {
-    kMoved,    // changed the phase or posted events: take another step, unless an event is due
+    kMoved,    // changed the phase or posted events: take another step unless an event is due
     kRecords,  // copied records, which are not counted yet; none if there was no room
     kIdle,     // there is nothing to do now
   };
@@ -84,12 +84,12 @@ class SubscriberMachine {
   SubscriberMachine(const SubscriberOptions& options, Stream& stream)
       : options_(options), stream_(stream), cursor_(stream.cursor) {}
 
-  // Takes one step, while no event is due. Copies records into `out`, as many as fit and are there
-  // before the next event. `now_ns` is the time if needs_time(), and is not used otherwise.
+  // Takes one step, while no event is due. Copies records into `out`, as many as fit and are
+  // available before the next event. `now_ns` is the time if needs_time(), and is otherwise unused.
   Step step(std::span<std::byte> out, std::uint64_t now_ns);
   bool needs_time() const { return !cursor_.reads() || cursor_.next >= cursor_.due; }
 
-  // Whether the first session was posted. The size of the records is known then.
+  // Whether the first session was posted. The record size is known after that.
   bool is_introduced() const { return join_ >= Join::kIntroduced; }
   // Whether the next step may read a record at once.
   bool may_read() const;
@@ -98,8 +98,8 @@ class SubscriberMachine {
 
   Upkeep& upkeep() { return upkeep_; }
   const Upkeep& upkeep() const { return upkeep_; }
-  // The fold of the last state, whether or not it could be loaded, and the number of entries of the
-  // last one that was.
+  // The fold of the last state, whether or not it could be loaded, and the number of entries in the
+  // last one that was loaded.
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
 
@@ -109,7 +109,7 @@ class SubscriberMachine {
     kNotYet,
     kAttached,
     kIntroduced,  // the first session was posted
-    kFloating,    // the same; live without a publisher, so the stream begins with the next session
+    kFloating,    // as above; live without a publisher, so the stream begins with the next session
   };
 
   Step post(EventKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {}) {

@@ -8,7 +8,7 @@
 namespace lapwing {
 
 // Without the check for passed-over records, a bus that continuously publishes other instruments
-// would hold the call.
+// would keep the call from returning.
 bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_over) {
   records_waited_ = cursor_.ledger.counters().records;
   if (deadline_ns == 0 || another_rests()) return false;
@@ -16,7 +16,7 @@ bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_ove
   return spin() || rest(deadline_ns);
 }
 
-// Polls only the next slot. Returns false if it is not the time to spin, or if the upkeep is due.
+// Polls only the next slot. Returns false if it is not time to spin, or if the upkeep is due.
 bool SubscriberWait::spin() {
   if (cursor_.phase != Phase::kLive || !waiter_.spinning()) return false;
   for (; spins_left_ > 0; --spins_left_) {
@@ -26,7 +26,7 @@ bool SubscriberWait::spin() {
   return false;
 }
 
-// Waits a moment in the way that the phase allows. Returns false if the deadline has passed or the
+// Waits a moment, in the way that the phase allows. Returns false if the deadline has passed or the
 // call was interrupted.
 bool SubscriberWait::rest(std::uint64_t deadline_ns) {
   if (take_interrupt()) return false;

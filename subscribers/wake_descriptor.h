@@ -5,11 +5,11 @@
 // helper then signals once: when head passes what the subscriber has seen, or after a tick, so that
 // the subscriber can do its upkeep (a publisher's death, reports, staleness). An event loop misses
 // nothing if it reads until nothing is available each time the descriptor is readable. A busy
-// publisher costs the helper at most one signal for each such round.
+// publisher makes the helper signal at most once per such round.
 //
 // Thread safety: fd(), arm() and signal() belong to the subscriber's thread; the helper uses only
 // members that the mutex protects. Owns the eventfd and the thread, and a share of the mapping
-// while it is armed on that.
+// while it is armed on it.
 #pragma once
 
 #include <condition_variable>
@@ -36,10 +36,10 @@ class WakeDescriptor {
   ~WakeDescriptor();
 
   int fd() const { return event_.get(); }
-  // The descriptor becomes unreadable until head passes `seen` or a tick is over. Without a map,
-  // the tick is kSeekingTickNs.
+  // Makes the descriptor unreadable until head passes `seen` or a tick is over. Without a map, the
+  // tick is kSeekingTickNs.
   void arm(std::shared_ptr<const RingMap> map, Sequence seen);
-  // The descriptor becomes readable.
+  // Makes the descriptor readable.
   void signal();
 
  private:

@@ -170,8 +170,8 @@ void OrderBook::drop_level(std::uint32_t index) {
   free_level_ = index;
 }
 
-// Orders arrive out of order only while a state is loaded, which is sorted by order id. Then one
-// sort of a queue is cheaper than a search for each order's place.
+// Orders arrive out of order only while a state is loaded, which is sorted by order id. Then
+// sorting a queue once is cheaper than searching for each order's place.
 void OrderBook::sort_queue(const Level& level) const {
   std::vector<std::uint32_t> queue;
   for (std::uint32_t at = level.first; at != kNone; at = links_[at].next) queue.push_back(at);

@@ -107,7 +107,7 @@ void OrderBooks::take(const Event& event) {
   }
 }
 
-// Without a filter, a jump in the sequences shows which records of a journal are missing.
+// Without a filter, a jump in the sequences shows which of a journal's records are missing.
 void OrderBooks::lose_before(Sequence first, bool follows_journal) {
   if (first <= 1 && follows_journal) lose(kMissingBeginning);
   if (is_filtered_ && first > 1) lose({1, first - 1, first, GapCause::kPruned, false});

@@ -37,19 +37,19 @@ class CheckpointSeries {
   absl::Status begin(const std::optional<StorePosition>& committed);
 
   void count_folded(std::uint64_t records) { records_since_ += records; }
-  // Whether a checkpoint is due by time or by number of records, even if there is nothing new to
+  // Whether a checkpoint is due by time or by record count, even if there is nothing new to
   // write.
   bool is_due(std::uint64_t now_ns) const;
   void start_if_new(const StateStore& store);
   void end_if_done();
   // Abandons the checkpoint that is being written.
   void give_up();
-  // Another history has begun: removes all checkpoints, because their sequences may be above all
-  // future ones.
+  // Call it when another history has begun. Removes all checkpoints, whose sequences may be above
+  // all future ones.
   void remove_all();
   // Waits for the checkpoint that is being written, and writes a newer one if there are newer
   // records. `is_closed`: the session was closed, so there is no publisher to prune the journal.
-  // Errors: those of writing the last one.
+  // Errors: those of writing the last checkpoint.
   absl::Status finish(const StateStore& store, bool is_closed);
 
  private:

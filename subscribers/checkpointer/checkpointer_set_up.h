@@ -1,7 +1,7 @@
 // Opens a checkpointer with hooks for tests: limits, the disk under the checkpoints, and a call
 // before each named step.
 //
-// Thread safety: as Checkpointer::open().
+// Thread safety: as for Checkpointer::open().
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct CheckpointerSetUp : CheckpointerOptions {
 
 // Like Checkpointer::open(), but with a given fold. The bus directory must exist; the bus need not.
 // Errors: kInvalidArgument, those of check_placement(); kNotPermitted (the bus directory belongs to
-// another user, or other users may write to that of the checkpoints); those of StateStore::open()
+// another user, or other users may write to the checkpoint directory); those of StateStore::open()
 // and of make_checkpoint_directory().
 absl::StatusOr<Checkpointer> start_checkpointer(CheckpointerSetUp set_up);
 

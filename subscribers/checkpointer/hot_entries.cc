@@ -76,7 +76,7 @@ void HotEntries::note(std::uint32_t place, const std::byte* entry, bool is_chang
   if (is_change) ++changes_;
 }
 
-// When a prefix of this key was last erased; 0: never.
+// The time when a prefix of this key was last erased; 0: never.
 std::uint64_t HotEntries::erased_at(Bytes key) const {
   std::uint64_t last = 0;
   for (const auto& [length, prefixes] : prefixes_) {

@@ -1,5 +1,5 @@
-// The part of a store that is in memory: the changes since its last batch, and the results of
-// recent reads of the files, including absent keys.
+// The in-memory part of a store: the changes since its last batch, and the results of recent reads
+// of the files, including absent keys.
 //
 // Each key has a number, its place. Keys, entries and marks are arrays indexed by place, and an
 // open hash table maps a key to its place. Nothing is removed before clear(). Erasing a prefix only
@@ -27,7 +27,7 @@ class HotEntries {
 
   explicit HotEntries(const FoldShape& shape);
 
-  // The result of a search in memory. If `here` is false, the key must be read from the files.
+  // The result of an in-memory search. If `here` is false, the key must be read from the files.
   struct Known {
     bool here = false;
     const std::byte* entry = nullptr;  // null: the key is absent; valid until the next change
@@ -38,8 +38,8 @@ class HotEntries {
   void put(Bytes key, Bytes entry);
   void erase(Bytes key);
   void erase_prefix(Bytes prefix);
-  // Notes the entry of that key in the files, null if it is absent. This is not a change. Does
-  // nothing if the key is known here.
+  // Notes that key's entry in the files, null if it is absent. This is not a change. Does nothing
+  // if the key is already known here.
   void remember(Bytes key, const std::byte* entry);
 
   // The changes in the order that a batch needs: first the prefixes, then the keys, ascending.
@@ -47,7 +47,7 @@ class HotEntries {
   // `entry` is empty if the key was erased.
   void for_each_change(const std::function<void(Bytes key, Bytes entry)>& use) const;
 
-  // The changes are in the files now. Known keys stay known.
+  // Call it when the changes are in the files. Known keys stay known.
   void settle();
   void clear();
 

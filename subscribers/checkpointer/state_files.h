@@ -3,8 +3,8 @@
 // The only header that exposes RocksDB. Only the sources in this folder include it. Entries are
 // stored under the fold's keys, and the position after all of them.
 //
-// Thread safety: as for RocksDB: any thread may read. Shared, because a snapshot may outlive the
-// store.
+// Thread safety: as for RocksDB, any thread may read. Ownership is shared, because a snapshot may
+// outlive the store.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -41,16 +41,16 @@ class StateFiles {
   static absl::StatusOr<std::shared_ptr<StateFiles>> open(const std::string& directory,
                                                           const FoldShape& shape);
 
-  // Reads the entry of that key, and sets `is_there` to whether there is one.
+  // Reads the entry of that key, and sets `is_there` to whether it exists.
   absl::Status read(std::span<const std::byte> key, rocksdb::PinnableSlice& entry,
                     bool& is_there) const;
   absl::Status check_size(const rocksdb::Slice& entry) const;
   absl::StatusOr<bool> has_entries() const;
-  // Errors: kInvalidArgument if the store is of another fold, version or schema.
+  // Errors: kInvalidArgument if the store belongs to another fold, version or schema.
   absl::StatusOr<std::optional<StorePosition>> read_position() const;
   std::string position_value(const StorePosition& position) const;
 
-  // Converts a RocksDB error. `what` is the operation on this store that failed.
+  // Converts a RocksDB error. `what` is the failed operation on this store.
   absl::Status error(const rocksdb::Status& status, const std::string& what) const;
 
   rocksdb::DB& db() const { return *db_; }

@@ -23,7 +23,7 @@
 namespace lapwing {
 namespace {
 
-// The descriptors of one check; closes them.
+// The descriptors that one check opens; closes them.
 class Descriptors {
  public:
   Descriptors() { fds_.fill(-1); }
@@ -59,7 +59,7 @@ absl::Status check_address_space() {
   return absl::OkStatus();
 }
 
-// Checks both together, because the stacks of the threads use address space.
+// Checks threads and address space together, because the stacks of the threads use address space.
 absl::Status check_threads() {
   std::latch tried(1);
   std::array<std::thread, kStoreThreads> threads;
@@ -108,7 +108,7 @@ absl::Status check_descriptors(int directory) {
                                                    " more open files"));
 }
 
-// The maximum size of a file of that name; 0: it is not read whole.
+// The maximum size of a file of that name; 0: it is not read as a whole.
 std::uint64_t bytes_max(std::string_view name) {
   if (name == "CURRENT" || name == "IDENTITY") return kStoreNameBytesMax;
   if (name.starts_with("MANIFEST-")) return kStoreManifestBytesMax;

@@ -27,7 +27,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kConflationBatchRecords = 256;
-constexpr int kBatchesPerCall = 16;  // of a call that does not wait
+constexpr int kBatchesPerCall = 16;  // for a call that does not wait
 constexpr std::uint32_t kKeysMaxMax = (std::uint32_t{1} << 31) - 1;
 
 absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> made,
@@ -43,7 +43,7 @@ absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> 
                                          std::span<std::byte> key) { fold->key_of(record, key); }};
 }
 
-// The columns that read() fills beside the rows.
+// The columns that read() fills in addition to the rows.
 struct Columns {
   std::span<Sequence> sequences;
   std::span<std::uint64_t> conflated;
@@ -55,7 +55,7 @@ struct Columns {
   }
 };
 
-// The records of the bus that is read, and their key.
+// The format of the bus's records, and their key.
 struct RecordFormat {
   std::string schema;
   std::shared_ptr<const Schema> description;
@@ -73,7 +73,7 @@ struct RecordFormat {
   }
 };
 
-// Records that were read and are not in the table yet.
+// Records that were read but are not in the table yet.
 struct ReadRecords {
   std::vector<std::byte> rows;
   std::array<Sequence, kConflationBatchRecords> sequences = {};
@@ -143,7 +143,7 @@ struct ConflatedReader::State final : WaitSource {
   std::optional<ConflationTable> table;
   ReadRecords read_records;
 
-  bool delivering = false;   // delivers all waiting records before it takes others
+  bool delivering = false;   // delivers all waiting records before taking more
   std::optional<Item> held;  // an event or a state entry that follows the waiting records
   Event held_event;          // the event of `held`
   std::vector<std::byte> held_row;
@@ -178,7 +178,7 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
     const bool took = take_batch();
     const std::uint64_t now = deadline_ns == 0 ? 0 : monotonic_ns();
     const bool is_over = deadline_ns == 0 ? batches >= kBatchesPerCall : now >= deadline_ns;
-    if (took && is_over) return nothing_by(deadline);  // the rest is left to the next call
+    if (took && is_over) return nothing_by(deadline);  // the rest is left for the next call
     if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
     const Result<Item> item = rest(std::min(deadline_ns, until));
@@ -197,7 +197,7 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
   }
 }
 
-// Every other call is refused meanwhile.
+// Other calls are refused while this one waits.
 Result<Item> ConflatedReader::State::rest(std::uint64_t until_ns) {
   if (!resting.try_take()) {
     refused = true;
@@ -222,7 +222,7 @@ bool ConflatedReader::State::is_due() const {
   return put_back || held || delivering || !read_records.empty();
 }
 
-// Takes what the subscriber has, like a call.
+// Takes the subscriber's available items, as a call does.
 bool ConflatedReader::State::is_ready() {
   if (fork.in_child() || put_back) return true;
   const bool is_over = waiting() > 0 && interval_over(options.now_ns());
@@ -286,7 +286,7 @@ Item ConflatedReader::State::deliver() {
           .conflated = waiting.conflated};
 }
 
-// The item waits again.
+// Makes the item wait again.
 void ConflatedReader::State::put_back_item(const Item& item) {
   if (item.kind == ItemKind::kRecord) --counters.delivered;
   put_back = item;
@@ -312,7 +312,7 @@ void ConflatedReader::State::put_batch() {
 }
 
 // Takes the available records of the subscriber, up to an event. Returns false if it took none:
-// there are none, or the subscriber's next() must report the reason. A state is also left to
+// there are none, or the subscriber's next() must report the reason. A state is also left for
 // next(), because its entries are not records.
 bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared() || loads_state) return false;

@@ -1,7 +1,7 @@
 // The format of a recording: DBN files or record files (snapshot/recording/record_file.h).
 //
-// DBN files hold the schemas of DBN, and record files hold all others. If the name ends in .records
-// or .records.zst, DBN records are also written to a record file. If it ends in .dbn or .dbn.zst,
+// DBN files hold DBN schemas, and record files hold all others. If the name ends in .records or
+// .records.zst, DBN records are also written to a record file. If it ends in .dbn or .dbn.zst,
 // records that DBN does not have are refused.
 //
 // Thread safety: immutable. feed_metadata is called by choose(), head() and is_same_feed().
@@ -35,8 +35,8 @@ const Id128& session_of(const RecordBatch& batch);
 class RecordingFormat {
  public:
   // Chooses the format for records like those of the batch, in files that are named `path` or after
-  // it. Errors: kRecordSize (a schema that a file of this name cannot hold, or another record size
-  // than in the metadata's version of DBN), kInvalidArgument (the batch has no record size, or an
+  // it. Errors: kRecordSize (a schema that a file of this name cannot hold, or a record size that
+  // differs from the metadata's DBN version), kInvalidArgument (the batch has no record size, or an
   // impossible one), kBadInput (metadata), those of `feed_metadata`.
   static absl::StatusOr<RecordingFormat> choose(const RecordBatch& batch, const std::string& path,
                                                 FeedMetadata feed_metadata);
@@ -46,8 +46,8 @@ class RecordingFormat {
   const RecordClock& clock() const { return clock_; }
   const EventEnds& ends_event() const { return ends_event_; }
 
-  // Ok if the batch holds whole records of this kind. A reader would misinterpret any others.
-  // Errors: kRecordSize.
+  // Ok if the batch holds whole records of this kind. A reader would misinterpret any other
+  // records. Errors: kRecordSize.
   absl::Status check(const RecordBatch& batch) const;
   // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
   // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
@@ -73,7 +73,7 @@ class RecordingFormat {
   RecordClock clock_;
   EventEnds ends_event_;
   FeedMetadata feed_metadata_ = {};  // DBN files only
-  // Record files only: the head, and the description in it; null: there is none.
+  // Record files only: the head, and the description in it (null: none).
   std::string record_file_head_ = {};
   std::shared_ptr<const Schema> description_ = {};
 };

@@ -18,9 +18,9 @@
 // far from the file's period (rotation.h). `checksum` is that of the confirmed bytes
 // (content_checksum); 0: unknown. `ended`: the run that wrote this has finished the file, so
 // nothing follows `bytes`. `feed_session`: the session whose DBN metadata is in the growing file;
-// it may differ from that of the position. Releases before 0.2.0 do not write the last four.
+// it may differ from the session in the position. Releases before 0.2.0 do not write the last four.
 //
-// Thread safety: free functions; one writer for a recording.
+// Thread safety: free functions; one writer per recording.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@
 
 namespace lapwing {
 
-// The kind of every record of a recording.
+// The kind of every record in a recording.
 struct RecordedKind {
   // With the hash of the description in its files; 0: they have none.
   SchemaLabel schema;
@@ -45,7 +45,7 @@ struct RecordedKind {
 };
 
 // Ok if a recording of `held` records may continue with `carried` ones. Errors: kRecordSize, with
-// both kinds; `path` is the recording's.
+// both kinds. `path` is the path of the recording.
 absl::Status check_same_kind(const std::string& path, const RecordedKind& held,
                              const RecordedKind& carried);
 
@@ -56,13 +56,13 @@ struct RecordingPosition {
   std::uint64_t bytes = 0;
   std::uint64_t part = 0;
   std::uint64_t began_ns = dbn::kUndefTimestamp;
-  std::uint64_t event_records = 0;  // at the end of that file, of an event that has not ended
+  std::uint64_t event_records = 0;  // at the end of that file, of an unfinished event
   std::uint64_t stray_records = 0;  // at the end of that file, with a time far from its period
   std::uint64_t checksum = 0;       // of `bytes`; 0: unknown
   bool ended = false;               // the file has no more than `bytes`
   Id128 feed_session;               // session of the file's metadata; zero: that of `position`
 
-  // Whether anything of the recording is confirmed.
+  // Whether any part of the recording is confirmed.
   bool began() const { return bytes > 0 || part > 1; }
 };
 

@@ -41,7 +41,7 @@ SplitPath split(const std::string& path) {
   return {path.substr(0, dot), path.substr(dot)};
 }
 
-// Removes the digits that `text` begins with, and returns their number.
+// Removes the leading digits from `text`, and returns their number.
 std::size_t take_digits(absl::string_view& text) {
   const std::size_t all = text.size();
   while (!text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
@@ -136,7 +136,7 @@ absl::CivilDay Periods::next(absl::CivilDay first) const {
   }
 }
 
-// The time at which the period of that first day begins.
+// The time at which the period with that first day begins.
 absl::Time Periods::begin(absl::CivilDay first) const {
   const absl::TimeZone::TimeInfo info =
       zone_.At(absl::CivilSecond(first) + rotation_.at / std::chrono::seconds(1));

@@ -1,4 +1,4 @@
-// When a recording continues in another file, and how its files are named.
+// Determines when a recording continues in a new file, and how its files are named.
 //
 //   es.dbn.zst is recorded into es.000001.20261120T143000Z.dbn.zst, es.000002.…
 //
@@ -6,21 +6,21 @@
 // record (ts_recv; for bars ts_event). Both are inserted at the first dot of the path's name.
 //
 // By time: a period begins at every multiple of `every` since 1970 in UTC, or each day, week or
-// month at a time of day in a time zone. The first record whose time is in a later period than that
-// of the file begins a new file. So the same records make the same files, whether they are read
-// live or from the journal a day later. An out-of-order record of an earlier period stays in the
-// open file.
+// month at a time of day in a time zone. The first record whose time is in a later period than the
+// file's begins a new file. So the same records produce the same files, whether they are read live
+// or from the journal a day later. An out-of-order record of an earlier period stays in the open
+// file.
 //
 // A record with a wrong time must not end the rotation. A time is far if it is more than
 // kAheadNsMax after the period of the open file, or more than kBehindNsMax before it. A record with
 // a far time or without a time goes to the open file. After kStrayRecordsMax far records in a row,
 // the time of the feed is assumed to have moved, and the last of them begins a file.
 //
-// By size: the file has reached `bytes`. It may become larger by the records that zstd holds back,
-// at most 384 KiB of them.
+// By size: the file has reached `bytes`. It may exceed that by the records that zstd holds back, at
+// most 384 KiB.
 //
-// An event of the venue (up to a record with flag LAST) is not split, unless it is longer than
-// kEventRecordsMax. In a schema without such flags every record is an event of its own.
+// A venue's event (up to a record with flag LAST) is not split, unless it is longer than
+// kEventRecordsMax. In a schema without such flags, every record is its own event.
 //
 // Thread safety: plain values and pure functions; Periods: one thread.
 #pragma once
@@ -42,14 +42,14 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kEventRecordsMax = 65'536;
 
-// How far ahead a time may be: a feed may be silent for a weekend and some holidays. Two periods,
-// if these are longer.
+// How far ahead a time may be: a feed may be silent for a weekend and some holidays. Two periods if
+// that is longer.
 inline constexpr std::uint64_t kAheadNsMax = 7 * std::uint64_t{86'400'000'000'000};
-// How far records of several sources may be out of order.
+// How far records from several sources may be out of order.
 inline constexpr std::uint64_t kBehindNsMax = 600'000'000'000;
 inline constexpr std::uint64_t kStrayRecordsMax = 16;
 
-// The time that one file of a series is for: from `begin_ns` to before `end_ns`.
+// The time range that one file of a series covers: [begin_ns, end_ns).
 struct Period {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
@@ -65,7 +65,7 @@ enum class RecordTime {
   kNone,
 };
 
-// The periods of a rotation by time.
+// The periods of a time-based rotation.
 class Periods {
  public:
   // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the
@@ -88,19 +88,19 @@ class Periods {
 
   Rotation rotation_;
   absl::TimeZone zone_;
-  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // period_ is that of this time
+  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // period_ contains this time
   mutable Period period_ = {};
 };
 
 // Errors: kInvalidArgument, with the remedy: the name is unknown, or the machine has no time zones.
 absl::StatusOr<absl::TimeZone> load_time_zone(const std::string& name);
 
-// The path of file `number` of a series; without the time if that is undefined.
+// The path of file `number` of a series; without the time if it is undefined.
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns);
-// Whether a file of that name could belong to the series of `path`.
+// Whether a file of that name could belong to the series that `path` names.
 bool is_part_name(const std::string& path, const std::string& name);
 
-// Whether a record is the last of its venue's event. In a schema without events every record is.
+// Whether a record is the last of its venue's event. In a schema without events, every record is.
 class EventEnds {
  public:
   EventEnds() = default;
