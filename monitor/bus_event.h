@@ -1,4 +1,4 @@
-// Events of a bus, which its publisher keeps.
+// A bus's events, which its publisher keeps.
 //
 // Thread safety: free functions.
 #pragma once
@@ -19,7 +19,7 @@ absl::StatusOr<ControlClient::EventList> ask_events(const std::string& directory
                                                     std::uint64_t after = 0);
 
 // Adds the newest event. At most kEventsMax are kept, by the rule of EventLog: a flood of one class
-// does not push the others out.
+// does not push out the others.
 void keep_event(std::deque<EventInfoFrame>& events, const EventInfoFrame& event);
 
 // Whether operators should see it: records are lost, or soon will be.

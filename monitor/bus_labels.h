@@ -1,10 +1,10 @@
 // Unique names for buses, for operators, metrics and --expect.
 //
-// A bus of this user or root is labelled with its own name, one of another user with USER/NAME. A
+// A bus of this user or root is labelled with its own name, a bus of another user with USER/NAME. A
 // bus that could not be read yet is labelled with its directory. Equal labels get #2, #3 and so on.
-// A bus keeps its label while the monitor runs, because with the label of another bus its counters
-// would seem to jump. Another user can rename its buses without limit. When there are too many such
-// labels, only those of other users' buses are forgotten.
+// A bus keeps its label while the monitor runs, because its counters would seem to jump if it got
+// another bus's label. Another user can rename its buses without limit. When there are too many
+// such labels, only those of other users' buses are forgotten.
 //
 // Thread safety: one thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// Takes and returns `wanted`, or if it is taken the first free one with #2, #3 and so on.
+// Takes and returns `wanted`, or if it is taken, the first free name with #2, #3 and so on.
 std::string free_name(const std::string& wanted, std::set<std::string>& taken);
 
 class BusLabels {

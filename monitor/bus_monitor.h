@@ -1,5 +1,5 @@
-// Watches one bus. Reads its words of shared memory, and notes the head, ten times a second.
-// Queries its publisher over one connection, which is kept, at most every kAskNs. The publisher
+// Watches one bus. Reads its words in shared memory, and notes the head, ten times a second.
+// Queries its publisher at most every kAskNs, over one connection that is kept open. The publisher
 // drops a client that sends more frames (kFramesPerSecondMax), and each drop replaces one of the
 // events that it keeps.
 //
@@ -38,11 +38,11 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
 inline constexpr std::uint64_t kAskNs = 50'000'000;  // minimum time between two queries
-// Pause after a query without an answer, because each one takes kPublisherAnswerNs.
+// Pause after an unanswered query, because each one takes kPublisherAnswerNs.
 inline constexpr std::uint64_t kUnansweredNs = 10'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
-inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two checks of their files
-inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // between two reads of its files
+inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between checks of their files
+inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // between reads of its files
 inline constexpr std::uint64_t kSettleNsMax = 2'000'000'000;
 inline constexpr std::uint64_t kSettlePauseNs = 50'000'000;
 
@@ -52,11 +52,11 @@ struct BusReading {
   std::string label = {};  // unique on the machine (bus_labels.h)
   std::string user = {};   // owner: name, or number if it has no name
   uid_t uid = 0;
-  std::optional<BusAnnouncement> announcement = {};  // nullopt: the bus was named
+  std::optional<BusAnnouncement> announcement = {};  // nullopt: the bus was named by the user
   BusDescription description;       // last contents of bus.json; no name: not readable yet
   absl::StatusOr<RingStatus> ring;  // kNotFound: the bus is closed
   double rate = 0;                  // records per second
-  // Or why nothing is known: the publisher is not running, or did not answer.
+  // Or why nothing is known: the publisher is not running or did not answer.
   absl::StatusOr<PublisherStatus> publisher;
   absl::StatusOr<JournalFacts> journal;       // read every kJournalNs
   std::vector<CheckpointStatus> checkpoints;  // read every kCheckpointsNs
@@ -69,12 +69,12 @@ struct BusReading {
   const char* state_text() const { return ring.ok() ? name_of(state()) : "unreadable"; }
   bool runs() const { return state() == PublisherState::kRunning; }
   bool is_closed() const { return errc_of(ring.status()) == Errc::kNotFound; }
-  // Its publisher runs but could not be queried: nothing is known of its subscribers.
+  // Its publisher runs but could not be queried: nothing is known about its subscribers.
   bool is_unanswered() const { return runs() && !publisher.ok(); }
   bool is_settled() const { return !ring.ok() || ring->is_settled(); }
 };
 
-// A larger log of sessions is not read if its user is not trusted.
+// A larger session log is not read if its user is not trusted.
 inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
 
 // The parts of a bus to read.
@@ -93,10 +93,10 @@ class BusMonitor {
 
   // Notes the head. Reads a word of memory, and at most every kReattachNs also files.
   void sample(std::uint64_t now_ns);
-  // Samples, and queries the publisher, which may take at most kPublisherAnswerNs. Within kAskNs it
-  // returns the last answer again.
+  // Samples, and queries the publisher, which may take at most kPublisherAnswerNs. Within kAskNs,
+  // it returns the last answer again.
   BusReading read(std::uint64_t now_ns);
-  // False while a heartbeat of another clock may still prove that the publisher runs.
+  // False while a heartbeat from another clock may still prove that the publisher runs.
   bool is_settled();
 
  private:
@@ -123,7 +123,7 @@ class BusMonitor {
   std::string directory_;
   bool is_trusted_;
   BusParts parts_;
-  BusDescription description_;  // as it was last read
+  BusDescription description_;  // as last read
   absl::StatusOr<JournalFacts> journal_;
   std::uint64_t journal_again_ns_ = 0;
   absl::Status why_no_ring_;

@@ -2,7 +2,7 @@
 // bus's files.
 //
 // Writes nothing. Waits at most kPublisherAnswerNs for the publisher. The parts are read one after
-// another while the bus continues, so they may be of different moments.
+// another while the bus continues, so they may reflect different moments.
 //
 // Thread safety: a free function.
 #pragma once
@@ -18,7 +18,7 @@
 namespace lapwing {
 
 struct BusStatus {
-  std::string directory;  // as it was given
+  std::string directory;  // as given
   BusDescription description;
   RecordIdentity records;                               // from `description`, checked
   absl::StatusOr<RingStatus> ring;                      // this and the next: as in BusReading

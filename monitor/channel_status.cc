@@ -91,7 +91,7 @@ std::uint64_t above(std::uint64_t more, std::uint64_t less) {
   return more > less ? more - less : 0;
 }
 
-// `sides` are those of one connection, at least one.
+// `sides` are the sides of one connection, at least one.
 ChannelStatus status_of(const std::vector<FoundSide>& sides, std::uint64_t now_wall_ns) {
   ChannelStatus channel;
   channel.connection_id = sides.front().connection_id;
@@ -161,8 +161,8 @@ void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t p
   if (!header.ok() || !read_words(fd.get(), words)) return;
   const FileId id(found.st_dev, found.st_ino);
   const auto known = sides_.find(id);
-  // A child that has not called exec also has the file. The process whose pid is in the header is
-  // the owner.
+  // A child process that has not called exec also has the file. The process whose pid is in the
+  // header is the owner.
   if (known != sides_.end() && header->pid != static_cast<std::uint32_t>(pid)) return;
   FoundSide side = side_of(*header, words, pid);
   side.side.stopped = is_stopped(static_cast<std::uint32_t>(pid));

@@ -1,4 +1,4 @@
-// The past heads of a ring: how fast the head moves, and when it reached a record.
+// A ring's past heads: how fast the head moves, and when it reached a record.
 //
 // Thread safety: none.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kSampleNs = 100'000'000;  // between two samples
-inline constexpr std::size_t kSamplesMax = 36'000;       // an hour of them
+inline constexpr std::uint64_t kSampleNs = 100'000'000;  // between samples
+inline constexpr std::size_t kSamplesMax = 36'000;       // an hour's worth
 
 class HeadHistory {
  public:

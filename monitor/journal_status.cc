@@ -97,7 +97,7 @@ absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root,
                      .size_bytes = total_size(*journals).bytes,
                      .free_bytes = *free};
   for (const SessionRecord& session : *sessions) {
-    // The sequences of another journal begin at 1 again.
+    // The sequences of a new journal begin at 1 again.
     if (!session.end || session.begin.journal_id != sessions->back().begin.journal_id) continue;
     if (session.end->void_first == 0) continue;
     facts.void_records += session.end->void_last - session.end->void_first + 1;

@@ -1,4 +1,4 @@
-// Watches the buses of a machine, or those that were named.
+// Watches the buses on a machine, or only the named ones.
 //
 // The calling thread reads the buses of this user and of root. Each other user has a thread that
 // reads that user's buses (other_user.h), and the search has its own thread. So another user cannot
@@ -26,7 +26,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between two searches for buses
+inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between searches for buses
 
 struct MachineOptions {
   std::vector<std::string> directories;  // of buses; empty: all announced buses of `users`
@@ -37,7 +37,7 @@ struct MachineOptions {
 struct MachineReading {
   std::string host = {};      // the machine's name
   std::uint64_t wall_ns = 0;  // UTC
-  // In the order in which they were named; otherwise those of trusted users by directory, then the
+  // In the order in which they were named; otherwise trusted users' buses by directory, then the
   // others.
   std::vector<BusReading> buses;
   LeftOut left_out = {};  // zeros if buses were named
@@ -49,13 +49,13 @@ class MachineMonitor {
   static absl::StatusOr<MachineMonitor> start(MachineOptions options);
   MachineMonitor(MachineMonitor&&) = default;
   MachineMonitor& operator=(MachineMonitor&&) = delete;
-  // Waits for the threads of other users, at most kBackgroundEndNs for all of them together.
+  // Waits for the other users' threads, at most kBackgroundEndNs for all of them together.
   ~MachineMonitor();
 
   void sample(std::uint64_t now_ns);
   MachineReading read(std::uint64_t now_ns, std::uint64_t wall_ns);
-  // Whether every bus was searched for, was read, and is settled (bus_monitor.h). For a command
-  // that needs one reading.
+  // Whether the search has ended and every bus was read and is settled (bus_monitor.h). For a
+  // command that needs one reading.
   bool is_settled();
 
  private:

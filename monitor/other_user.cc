@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// Runs in the thread.
+// Runs on the thread.
 class Reader {
  public:
   Reader(uid_t user, BusParts parts) : user_(user), parts_(parts) {}

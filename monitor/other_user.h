@@ -1,5 +1,5 @@
-// The buses of one other user, watched in their own thread. So the publishers and file systems of
-// that user can only delay the readings of that user's buses.
+// The buses of one other user, watched on their own thread. So that user's publishers and file
+// systems can only delay the readings of that user's buses.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,9 +18,9 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kOtherIntervalNs = 500'000'000;  // between two readings
+inline constexpr std::uint64_t kOtherIntervalNs = 500'000'000;  // between readings
 inline constexpr std::uint64_t kOtherOldNs = 10'000'000'000;    // an older reading is not shown
-inline constexpr std::size_t kOtherUsersMax = 32;               // with a thread each
+inline constexpr std::size_t kOtherUsersMax = 32;               // with one thread each
 
 class OtherUser {
  public:

@@ -1,4 +1,4 @@
-// The answers of a bus's publisher over its control socket.
+// The answers from a bus's publisher over its control socket.
 //
 // Thread safety: values and free functions. They wait for a publisher until a deadline.
 #pragma once
@@ -17,13 +17,13 @@
 
 namespace lapwing {
 
-// The time that a publisher has to answer.
+// How long a publisher may take to answer.
 inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
 
 struct PublisherStatus {
   Sequence head = 0;
   std::vector<SubscriberStatus> subscribers;
-  std::uint64_t clients_refused = 0;  // since it started, all reasons
+  std::uint64_t clients_refused = 0;  // since it started, for all reasons
   std::uint64_t clients_dropped = 0;
   // The count of DropReason r is at [r - 1]. Zeros from a publisher before 0.2.0.
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};
@@ -38,7 +38,7 @@ absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
 absl::StatusOr<PublisherStatus> list_subscribers(const std::string& directory,
                                                  ControlClient& client, Sequence head,
                                                  std::uint64_t deadline_ns);
-// Both, over a connection for this request only. Does not need bus.json.
+// Does both, over a connection for this request only. Does not need bus.json.
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 
 }  // namespace lapwing

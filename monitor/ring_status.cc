@@ -26,7 +26,7 @@ std::optional<RingCounts> counts_of(const RingWords& words) {
 
 PublisherState RingStatus::publisher_state() const {
   if (state != RingState::kRunning) return PublisherState::kClosed;
-  // The lock ends with the process, whatever its namespaces are and whatever its clock shows.
+  // The lock ends with the process, whatever its namespaces and its clock.
   if (is_held == false) return PublisherState::kGone;
   if (process == ProcessState::kStopped) return PublisherState::kStopped;
   if (heartbeat_age_ns < kSilentNs) return PublisherState::kRunning;

@@ -1,4 +1,4 @@
-// The ring of a bus, and the state of its publisher.
+// A bus's ring, and the state of its publisher.
 //
 // Thread safety: values; a RingWatch belongs to one thread.
 #pragma once
@@ -24,20 +24,20 @@ namespace lapwing {
 // A publisher renews its heartbeat twice a second.
 inline constexpr std::uint64_t kSilentNs = 3'000'000'000;
 
-// A heartbeat of another clock that does not change for this time belongs to a silent publisher,
+// A heartbeat from another clock that does not change for this long belongs to a silent publisher,
 // unless it was seen to change before.
 inline constexpr std::uint64_t kHeartbeatProofNs = kHeartbeatIntervalNs + kHeartbeatIntervalNs / 5;
 
-// The counts of a publisher since its session began.
+// A publisher's counts since its session began.
 struct RingCounts {
-  std::uint64_t idle_wakes = 0;   // of its own threads
+  std::uint64_t idle_wakes = 0;   // by its own threads
   std::uint64_t doorbells = 0;    // wakes of parked subscribers
   std::uint64_t subscribers = 0;  // connected now
   // As its subscribers reported them, including those that have left.
   std::uint64_t gaps = 0;
   std::uint64_t lost = 0;           // records
   std::uint64_t journal_bytes = 0;  // written to segments
-  Durations stalls;                 // publish waited for the journal
+  Durations stalls;                 // publish calls that waited for the journal
   Durations syncs;                  // from the start of a sync until durable
 };
 
@@ -59,7 +59,7 @@ constexpr const char* name_of(PublisherState state) {
   return detail::name_in(kNames, state);
 }
 
-// The words are those that the publisher last stored, whether or not it is alive.
+// The words are the ones that the publisher last stored, whether or not it is alive.
 struct RingStatus {
   std::string path;
   std::uint32_t publisher_pid = 0;
@@ -69,7 +69,7 @@ struct RingStatus {
   std::optional<bool> is_held;
   RingState state = RingState::kRunning;
   std::uint64_t heartbeat_age_ns = 0;  // bus/heartbeat_watch.h
-  // False: the heartbeat is of another clock and was not seen to change, so it is at least that
+  // False: the heartbeat is from another clock and was not seen to change, so it is at least that
   // old.
   bool is_heartbeat_age_known = true;
   Sequence session_first = 0;
@@ -83,7 +83,7 @@ struct RingStatus {
   // Compares four sources, because each may be wrong or missing: the lock of the ring, the
   // heartbeat, the ring's state and the kernel's report of the process.
   PublisherState publisher_state() const;
-  // False while a heartbeat of another clock may still prove that the publisher runs.
+  // False while a heartbeat from another clock may still prove that the publisher runs.
   bool is_settled() const {
     return is_heartbeat_age_known || publisher_state() != PublisherState::kRunning;
   }
@@ -112,7 +112,7 @@ class RingWatch {
   // RingWordsCopy::refresh.
   absl::Status refresh(std::uint64_t now_ns);
   Sequence head() const;
-  // While a publisher lives, no other publisher can have started.
+  // As long as a publisher is alive, no other publisher can have started.
   bool is_published() const;
   RingStatus status();
 

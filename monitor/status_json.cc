@@ -30,7 +30,7 @@ Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) 
   return list_json(std::span(list), json_of);
 }
 
-// Adds null for a part that could not be read, and the reason beside it.
+// Adds null for a part that could not be read, and the reason next to it.
 template <typename Part, typename JsonOf>
 void add_part(Json& json, const std::string& key, const absl::StatusOr<Part>& part,
               const JsonOf& json_of) {
@@ -109,8 +109,8 @@ Json session_json(const SessionRecord& session) {
 
 namespace {
 
-// [upper bound, count] of each bucket that is not empty. The last bucket has no bound: the largest
-// age.
+// [upper bound, count] of each bucket that is not empty. The last bucket has no bound, so it shows
+// the largest age.
 Json buckets_json(const AgeHistogram& ages) {
   Json json = Json::array();
   const auto counts = ages.counts();

@@ -10,10 +10,10 @@
 
 namespace lapwing {
 
-// In a fixed order.
+// Returns all findings, in a fixed order.
 std::vector<Finding> examine(const Machine& machine);
 
-// Its parts, by subject.
+// The parts of examine(), by subject.
 std::vector<Finding> check_kernel(const Machine& machine);      // kernel.cc
 std::vector<Finding> check_processors(const Machine& machine);  // processors.cc
 std::vector<Finding> check_memory(const Machine& machine);      // memory.cc

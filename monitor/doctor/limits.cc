@@ -89,7 +89,7 @@ Finding remove_ipc(const Machine& machine) {
           "system user for the bus"};
 }
 
-// The folder of the process's cgroup of version 2.
+// The folder of the process's cgroup v2.
 std::optional<std::string> cgroup_of(const Machine& machine) {
   const std::string content = machine.files.text("proc/self/cgroup").value_or("");
   for (absl::string_view line : absl::StrSplit(content, '\n')) {
@@ -98,7 +98,7 @@ std::optional<std::string> cgroup_of(const Machine& machine) {
   return std::nullopt;
 }
 
-// The smallest limit of the cgroup and its parents. The root has no limit.
+// The lowest limit of the cgroup and its parents. The root has no limit.
 Finding memory_of_cgroup(const Machine& machine) {
   const std::string name = "cgroup-memory";
   std::optional<std::string> folder = cgroup_of(machine);
@@ -110,7 +110,7 @@ Finding memory_of_cgroup(const Machine& machine) {
   }
   if (least == kUnlimited) return good_finding(name, "no limit");
   const std::string value = absl::StrCat(least / kMebibyte, " MiB");
-  // The ring counts as memory of the process that filled it, and a successor adds its own.
+  // The ring counts as memory of the process that filled it, and a successor adds its own ring.
   if (least >= 3 * machine.ring_bytes) return good_finding(name, value);
   return {
       name, value, Verdict::kProblem,

@@ -45,7 +45,7 @@ Finding huge_pages(const Machine& machine) {
           absl::StrCat("sysctl vm.nr_hugepages=", machine.ring_bytes / (2 * kMegabyte) + 1)};
 }
 
-// The size of a mount with "size=65536k" or "size=4g"; half of the memory if it has no such option.
+// The size of a mount with "size=65536k" or "size=4g"; half the memory if it has no such option.
 std::uint64_t size_of_tmpfs(const Machine& machine, const Mount& mount) {
   for (absl::string_view option : absl::StrSplit(mount.options, ',')) {
     if (!absl::ConsumePrefix(&option, "size=") || option.empty()) continue;

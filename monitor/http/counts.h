@@ -12,18 +12,18 @@
 
 namespace lapwing {
 
-// Counts of the clients of a stream.
+// Counts about a stream's clients.
 struct StreamCounts {
   std::uint64_t clients = 0;
   std::uint64_t messages = 0;   // sent
   std::uint64_t conflated = 0;  // replaced by newer ones before they were sent
 };
 
-// Counts of a bus that is viewed.
+// Counts about a bus that is being viewed.
 struct ViewCounts {
   std::string bus;  // its directory
   StreamCounts stream;
-  std::uint64_t behind = 0;  // records that the view has not taken
+  std::uint64_t behind = 0;  // records that the view has not taken yet
 };
 
 struct HttpCounts {

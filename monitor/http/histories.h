@@ -1,9 +1,9 @@
-// The measurements of each bus in the last hour, for charts of pages that are opened later.
+// Each bus's measurements from the last hour, for the charts of pages that are opened later.
 //
 // At most one point a second. A value that was not measured is NaN here and null in JSON.
 //
 // Limits: kHistoryPointsMax points, kHistoryBusesMax buses; lag and delay of kHistorySubscribersMax
-// subscribers of a bus and kHistoryColumnsMax in all, ages of kHistoryHeatsMax of a bus. The charts
+// subscribers per bus and kHistoryColumnsMax in total, ages of kHistoryHeatsMax per bus. The charts
 // of all others begin when the page is opened.
 //
 // Thread safety: add() by one thread, json() by another.
@@ -34,15 +34,15 @@ inline constexpr std::size_t kHistoryHeatsMax = 16;
 
 class Histories {
  public:
-  // Readings must be in the order of their times. If the wall clock steps back, the histories start
-  // again.
+  // Readings must be added in time order. If the wall clock steps back, the histories start
+  // over.
   void add(const MachineReading& reading);
-  // The object of /api/v1/history without `version` and `revision`; nullopt if there is no such
-  // bus.
+  // The object of /api/v1/history without `version` and `revision`; nullopt if no such bus
+  // exists.
   std::optional<std::string> json(const std::string& directory) const;
 
  private:
-  using Column = std::deque<float>;  // one value for each time
+  using Column = std::deque<float>;  // one value per time
   using HeatCounts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // upper ns, count
 
   struct Subscriber {

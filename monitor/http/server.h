@@ -1,5 +1,5 @@
 // The server: one thread for connections, and one that reads the buses and passes each complete
-// reading to the first. So connections are served whatever a publisher does.
+// reading to the first. So connections are served no matter what a publisher does.
 //
 // Thread safety: one thread, the owner's.
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token is closed
-inline constexpr std::size_t kRefusalsMax = 64;  // further connections, which get the answer 503
+inline constexpr std::size_t kConnectionsMax = 1024;  // then closes the oldest without a token
+inline constexpr std::size_t kRefusalsMax = 64;  // further connections, which are answered with 503
 
 struct HttpServerOptions {
   ListenAddress listen;
@@ -46,13 +46,13 @@ class HttpServer {
 
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) = delete;
-  // Ends all connections. Waits for the reading and the views under way, for as long as the file
-  // systems of their buses take.
+  // Ends all connections. Waits for the current reading and views, as long as the file systems of
+  // their buses take.
   ~HttpServer();
 
   absl::Status start();
-  // Reads the certificate and the key again, for new connections. If they cannot be used, the old
-  // ones stay. Errors: those of open() for the two; kUnsupported without TLS.
+  // Rereads the certificate and the key, for new connections. If they cannot be used, the old ones
+  // stay in use. Errors: those of open() for the two; kUnsupported without TLS.
   absl::Status reload_tls();
   std::uint16_t port() const;  // 0 for a socket in the file system
 

@@ -52,7 +52,7 @@ struct HttpAnswer {
 
 class HttpService {
  public:
-  // `views` and `histories` must outlive it. `interval_ns` is the time between two readings.
+  // `views` and `histories` must outlive it. `interval_ns` is the time between readings.
   HttpService(GateOptions options, Views& views, const Histories& histories,
               const MetricsOptions& about, std::uint64_t interval_ns);
 

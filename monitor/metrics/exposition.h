@@ -24,7 +24,7 @@
 
 namespace lapwing {
 
-// Metrics of one scope are added together, for one set of label values.
+// Metrics in one scope are added together, for one set of label values.
 struct Scope {
   const char* labels;  // with commas; "-" for none
 };
@@ -52,7 +52,7 @@ inline constexpr Scope kErrors{"reason"};
 inline constexpr Scope kProcess{"-"};
 }  // namespace scope
 
-// Counts of the two processes of one direction of a channel, or of several channels.
+// Sums for the two processes of one channel direction, or of several.
 struct ChannelSums {
   MessageCount sent;
   MessageCount in_flight;
@@ -61,7 +61,7 @@ struct ChannelSums {
   bool stopped = false;
 };
 
-// Counts of this process; 0 if a value cannot be read.
+// This process's counts; 0 if a value cannot be read.
 struct ProcessCounts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -70,7 +70,7 @@ struct ProcessCounts {
   double start_seconds = 0;  // since 1970
 };
 
-// The sources of the values of a scope.
+// The sources of a scope's values.
 struct MetricSource {
   const BusReading* bus = nullptr;
   const SubscriberStatus* subscriber = nullptr;
@@ -99,12 +99,12 @@ struct Metric {
 // metric_table.cc
 std::span<const Metric> all_metrics();
 
-// Series of the metrics, in the text format of Prometheus. Thread safety: one thread.
+// Series of the metrics, in the Prometheus text format. Thread safety: one thread.
 class Exposition {
  public:
   Exposition();
 
-  // Adds a series of each metric of that scope that the source has. Label values may be any text:
+  // Adds a series for each metric in that scope that the source has. Label values may be any text:
   // they are made printable.
   void add(const Scope& scope, const std::vector<std::string>& values, const MetricSource& source);
 

@@ -35,7 +35,7 @@ std::vector<std::string> stat_fields() {
   return absl::StrSplit(stat.substr(name_end + 1), absl::ByAnyChar(" \n"), absl::SkipEmpty());
 }
 
-// Seconds since 1970 at which this machine's CLOCK_BOOTTIME was 0.
+// The time, in seconds since 1970, at which this machine's CLOCK_BOOTTIME was 0.
 double boot_seconds() {
   timespec since_boot{};
   clock_gettime(CLOCK_BOOTTIME, &since_boot);

@@ -1,5 +1,5 @@
-// The common part of the view of records without a book and the view of quotes: the session of the
-// records, and the position of the view.
+// The common part of the views of records without a book and of quotes: the records' session, and
+// the view's position.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -21,14 +21,14 @@ class RecordContent : public ViewContent {
   bool is_settled() const final { return true; }
   Sequence sequence() const final { return sequence_; }
 
-  // Adds the keys of a message that are about books, without any book.
+  // Adds the keys of a message that concern books, without any book.
   static void add_no_book(nlohmann::ordered_json& message);
 
  protected:
   // `sequence` is kNoSequence for a record of a state that does not contain it.
   virtual absl::Status put(Sequence sequence, std::span<const std::byte> record) = 0;
   virtual void forget_records() = 0;
-  // Records of this session follow. Those before it stay unless forget_records() was called.
+  // Records of this session follow. Earlier ones stay unless forget_records() was called.
   virtual void begin_session(const Event& session) = 0;
 
   // Null: the records are not described.

@@ -1,5 +1,5 @@
-// The view of a bus of quotes or trades: the newest record of each instrument of each publisher,
-// and its last trade.
+// The view of a bus with quotes or trades: the newest record of each publisher's instruments, and
+// the last trade.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -18,7 +18,7 @@
 namespace lapwing {
 
 inline constexpr std::size_t kViewQuotesMax = 256;     // in a message
-inline constexpr std::size_t kQuotesKeptMax = 65'536;  // with more, the view ends with kLimit
+inline constexpr std::size_t kQuotesKeptMax = 65'536;  // beyond this, the view ends with kLimit
 
 class ViewQuotes final : public RecordContent {
  public:
@@ -51,7 +51,7 @@ class ViewQuotes final : public RecordContent {
   std::optional<QuoteLayout> layout_;
   absl::flat_hash_map<Key, Kept> kept_;
 
-  // Prepared for the messages of one moment.
+  // Prepared for the messages of one instant.
   nlohmann::ordered_json quotes_;
   nlohmann::ordered_json records_;
 };

@@ -1,5 +1,5 @@
 // The view of a bus whose records have no book: the newest record of each of the most recently
-// updated keys. If records have no key, only the newest record.
+// updated keys. If records have no key, it shows only the newest record.
 //
 // Thread safety: one thread, the view's.
 #pragma once
@@ -16,7 +16,7 @@ namespace lapwing {
 
 inline constexpr std::size_t kViewRecordsMax = 64;
 
-// The key of the description, or one key for all records.
+// The key in the description, or one key for all records.
 ConflationKey view_key(const Schema* description);
 
 class ViewRecords final : public RecordContent {
@@ -37,7 +37,7 @@ class ViewRecords final : public RecordContent {
   };
 
   ConflationKey key_;
-  std::deque<Kept> records_;  // one of each key, the newest last
+  std::deque<Kept> records_;  // one per key, the newest last
 };
 
 }  // namespace lapwing

@@ -1,6 +1,6 @@
 // The files that the server sends to browsers, embedded in the program.
 //
-// monitor/web/embed.cmake makes their table. The list of files is in CMakeLists.txt here.
+// monitor/web/embed.cmake makes their table. CMakeLists.txt here lists the files.
 //
 // Thread safety: constants.
 #pragma once

@@ -30,7 +30,7 @@ class FlowBook {
     std::uint32_t size;
     std::uint32_t level;
     dbn::Side side;
-    std::uint32_t older;  // neighbors in the queue, kNone at its ends
+    std::uint32_t older;  // neighbours in the queue, kNone at its ends
     std::uint32_t newer;
     std::uint32_t live_index;
   };
