@@ -19,7 +19,7 @@ namespace lapwing::cli {
 
 class ChannelWait {
  public:
-  // `listener` is kept and tended while a peer is served. Null if the socket is not kept.
+  // `listener` is kept open and tended while a peer is served; null if it is not kept.
   explicit ChannelWait(ChannelListener* listener) : listener_(listener) {}
 
   struct Ready {
@@ -44,7 +44,7 @@ class ChannelWait {
   absl::Status status_;
 };
 
-inline constexpr std::uint64_t kSpinNs = 50'000;           // about a sleep plus a wake-up
+inline constexpr std::uint64_t kSpinNs = 50'000;           // about one sleep plus one wake-up
 inline constexpr std::uint64_t kBusyTurnNs = 100'000'000;  // maximum blocking time for `busy`
 
 // Returns the result of look() after at most one wait, as --wait requests: block(deadline) is the

@@ -174,8 +174,8 @@ bool Loop::deliver(const FollowedRecords& records) {
   return !handlers_.on_records || check(handlers_.on_records(records));
 }
 
-// Prints the note before the first record that it concerns, and again if a later session has
-// another note.
+// Prints the note before the first record that it concerns, and again if a later session has a
+// different note.
 void Loop::print_schema_note(const std::string& note) {
   if (note == schema_note_) return;
   schema_note_ = note;
@@ -347,7 +347,7 @@ void add_journal_option(CLI::App& command, FollowOptions& options) {
 
 namespace {
 
-// Sets the journal in which the start begins, if the options name one.
+// Sets the journal in which following starts, if the options name one.
 absl::Status choose_journal(const FollowOptions& options, Start& start) {
   const bool reads_history = start.kind == Start::Kind::kOldest ||
                              start.kind == Start::Kind::kSequence ||
@@ -426,7 +426,7 @@ nlohmann::ordered_json latency_json(const FineHistogram& latency) {
 
 namespace {
 
-// An age that was not measured is null, not 0.
+// Ages that were not measured are null, not 0.
 void add_latencies(const Latencies& latencies, nlohmann::ordered_json& summary) {
   summary["latency_ns"] = nullptr;
   if (latencies.age_ns.count() > 0) summary["latency_ns"] = latency_json(latencies.age_ns);

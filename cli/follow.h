@@ -41,7 +41,7 @@ struct FollowOptions {
   bool summary = false;
 };
 
-// --from, --count, and the options of add_end_options: the same in every command.
+// --from, --count, and the options of add_end_options: which are the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --name, --until-closed, --reattach, --summary.
 void add_end_options(CLI::App& command, FollowOptions& options);
@@ -77,7 +77,7 @@ struct FollowHandlers {
   std::function<absl::Status(const Event& event)> on_event;
   // An entry of the state that a start from a snapshot begins with. If empty, entries are skipped.
   std::function<absl::Status(std::span<const std::byte> entry)> on_state;
-  // Returns true for records to keep. If empty, all records are kept.
+  // Returns true for the records to keep. If empty, all records are kept.
   std::function<bool(std::span<const std::byte> record)> keep;
   // Returns true to end early, in addition to --count and --until-closed. Called after every event
   // and after every batch, then with a null event.
@@ -90,8 +90,8 @@ struct FollowResult {
   std::uint64_t records = 0;  // kept
   Sequence first = kNoSequence;
   Sequence last = kNoSequence;
-  // XXH3-64 over the bytes of the kept records in delivery order. Entries of a state are not
-  // records. A start from a snapshot as of S has the same digest as a start at seq:S+1.
+  // XXH3-64 over the bytes of the kept records in delivery order. State entries are not records. A
+  // start from a snapshot as of S has the same digest as a start at seq:S+1.
   std::uint64_t digest = 0;
   Sequence state_as_of = kNoSequence;
   bool counted = false;  // --count was reached
@@ -112,7 +112,7 @@ FollowResult follow(RecordSource& source, const FollowOptions& options,
 // The percentiles that the summaries contain.
 nlohmann::ordered_json latency_json(const FineHistogram& latency);
 
-// Ages of records when shown: since their time of publishing or, if unknown, their own timestamp.
+// Ages of records when shown: since their publish time or, if unknown, their own timestamp.
 using Latencies = BasicAges<FineHistogram>;
 
 // Prints the summary as one line of JSON on standard output, with `latencies` if not null.

@@ -41,7 +41,7 @@ constexpr char kHealthAbout[] =
     "there is no publisher, if its process is stopped or silent for 3 s, or if it does not\n"
     "answer. It is 6 if its journal has failed, or journaling was stopped.";
 
-// A subscriber reports its position at most this long after a change.
+// A subscriber reports its position within this time after a change.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
 
 constexpr std::size_t kNamedMax = 8;  // maximum number of subscribers in the line
@@ -104,7 +104,7 @@ std::string why_ill(const SubscriberStatus& subscriber) {
   return "";
 }
 
-// Checks --max-lag, and --max-delay by `due`, the record that was the newest that long ago.
+// Checks --max-lag, and --max-delay using `due`, the newest record that long ago.
 std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& options,
                      Sequence due) {
   if (subscriber.is_missing()) return "";
@@ -135,7 +135,7 @@ std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subsc
       continue;
     reasons.push_back(absl::StrCat(printable(name), " is expected and not attached"));
   }
-  // Other users come last: a member of the group may attach many subscribers with problems.
+  // Other users come last: a group member may attach many subscribers with problems.
   std::ranges::move(reasons_of_others, std::back_inserter(reasons));
   if (reasons.empty()) return std::nullopt;
   const std::size_t more = reasons.size() - std::min(reasons.size(), kNamedMax);

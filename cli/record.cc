@@ -1,4 +1,4 @@
-// lapwing record: writes the records of a bus into a DBN or record file, and resumes after a crash.
+// lapwing record: writes the records of a bus to a DBN or record file, and resumes after a crash.
 #include <array>
 #include <chrono>
 #include <cstdint>

@@ -21,10 +21,10 @@ void add_log_option(CLI::App& command);
 void set_log_bus(const std::string& bus);
 bool logs_json();
 
-// Writes one line with one write, so that the lines of two threads or processes do not mix. As text
-// it is "lapwing: <message>", preceded by a priority if standard error is systemd's journal.
+// Writes one line with one write, so that lines from different threads or processes do not mix. As
+// text, it is "lapwing: <message>", preceded by a priority if standard error is systemd's journal.
 void say(const LogEntry& entry);
-// Prints a message without an event name of its own, as `note`.
+// Prints a message that has no event name of its own, under the name `note`.
 void say(const std::string& line);
 
 }  // namespace lapwing::cli

@@ -50,10 +50,10 @@ constexpr char kServeAbout[] =
     "of a bus. /api/v1/view?bus=NAME is a WebSocket with the order books and trades of a bus, its\n"
     "quotes, or its newest records.";
 
-// Descriptors for connections and other files. Further clients wait.
+// Descriptors for connections and other files. Additional clients wait.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
 
-// Maximum wait for a read in progress and for views at shutdown. Stopping them leaves nothing
+// Maximum wait at shutdown for a read in progress and for views. Stopping them leaves nothing
 // half-done.
 constexpr std::uint64_t kEndNsMax = 5 * kNsPerSecond;
 
@@ -80,7 +80,7 @@ absl::StatusOr<ExpectedSubscriber> parse_expected(const std::string& text) {
   return ExpectedSubscriber{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// Parses each distinct text once.
+// Parses the texts, each distinct one once.
 template <typename Value>
 absl::StatusOr<std::vector<Value>> parse_each(const std::vector<std::string>& texts,
                                               const auto& parse) {
@@ -146,7 +146,7 @@ std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
                       is_v6 ? "]" : "", ":", port, "/");
 }
 
-// Ends the process if shutdown waits for a file system that does not answer.
+// Ends the process if the shutdown waits for an unresponsive file system.
 class EndWatch {
  public:
   // Call it before descriptors and threads can run out. Errors: kLimit, kSystem.

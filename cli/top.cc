@@ -1,4 +1,4 @@
-// lapwing top: shows the buses of this machine and their subscribers, updated continuously.
+// lapwing top: shows the buses on this machine and their subscribers, updated continuously.
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,8 +102,8 @@ bool is_removed(const BusReading& bus) {
          !std::filesystem::exists(bus.directory, error) && !error;
 }
 
-// Prints why buses could not be read. Buses of other users and removed buses are errors only if
-// they were named.
+// Prints why buses could not be read. Other users' buses and removed buses are errors only if they
+// were named.
 int say_what_is_missing(const TopOptions& options, const MachineReading& reading) {
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {

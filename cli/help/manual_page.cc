@@ -26,7 +26,7 @@ std::string heading(const std::string& name, const ManualEdition& edition) {
                       " \"Lapwing ", edition.version, "\"\n");
 }
 
-// Text that man fills, in lines of limited length.
+// Text that man fills, broken into lines of limited length.
 std::string filled(absl::string_view text) {
   constexpr std::size_t kColumns = 72;
   std::string out;

@@ -1,4 +1,4 @@
-// The keys of `lapwing top`: they select the view, its order, its filter and a row. This class
+// The keys of `lapwing top`: they select the view, its order and filter, and a row. This class
 // draws nothing.
 //
 // Thread safety: none.
@@ -63,7 +63,7 @@ class Controls {
   std::size_t first_seen(const Table& table, std::size_t rows);
 
   View view() const { return view_; }
-  // The directory of the bus whose subscribers are shown; empty for all buses.
+  // The directory of the bus whose subscribers are shown; empty: all buses.
   const std::string& bus() const { return bus_; }
   std::uint64_t interval_ns() const { return interval_ns_; }
   bool is_paused() const { return paused_; }
@@ -72,7 +72,7 @@ class Controls {
   // The text typed after `/`; nullopt if no text is being entered.
   const std::optional<std::string>& typed() const { return typed_; }
   const std::string& filter() const { return filter_; }
-  // "lag, reversed"; empty for the table's own order.
+  // "lag, reversed"; empty if in the table's own order.
   std::string sorting(const Table& table) const;
 
  private:

@@ -16,7 +16,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr int kEscapeMs = 25;  // time after which an escape is a key of its own
+constexpr int kEscapeMs = 25;  // time after which an escape counts as its own key
 constexpr short kBadPair = 1;
 constexpr int kTitleRow = 0;
 constexpr int kHeadingRow = 1;
@@ -40,7 +40,7 @@ bool wants_colours() {
   return refused == nullptr || *refused == '\0';
 }
 
-// Replaces other characters by `?`, for a locale with only ASCII.
+// Replaces non-ASCII characters with `?`, for an ASCII-only locale.
 std::string in_ascii(std::string text) {
   std::string out;
   for (const char byte : text) {

@@ -77,7 +77,7 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-// An empty table with the columns of `fields`, which are the same for every row.
+// An empty table with the columns in `fields`, which are the same for every row.
 Table table_with(const Fields& fields) {
   std::vector<Column> columns;
   for (const Field& field : fields) columns.push_back(field.column);
