@@ -72,7 +72,7 @@ TEST_CASE("The calls of an end that closed itself report their progress") {
   CHECK(pair.client().finish(sent)->delivery == Delivery::kSent);
 }
 
-// Waits for the end of the calls in each possible way.
+// Waits for the calls to end, in each possible way.
 std::vector<Result<Reply>> ends_of(Duplex& client, const std::vector<CallId>& calls) {
   std::vector<Result<Reply>> ends;
   const int way = GENERATE(0, 1, 2);

@@ -21,7 +21,7 @@ constexpr int kHangMs = static_cast<int>(kChannelTestNs / 1'000'000);
 
 // A listener as in an event loop: polled, and then called without waiting.
 struct Loop {
-  // False if nothing arrived within the time limit of the test.
+  // False if nothing arrived within the test's time limit.
   bool sleep() {
     ++wakes;
     return is_readable(here.listener.fd(), kHangMs);

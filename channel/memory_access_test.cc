@@ -168,7 +168,7 @@ std::string content_of(int fd) {
   return content;
 }
 
-// Does the handshake by hand, so that the attacker keeps the owner's descriptor.
+// Performs the handshake manually, so that the attacker keeps the owner's descriptor.
 UniqueFd receive_memory(const std::string& path, UniqueFd& connection) {
   ChannelHeader header{};
   header.role = ChannelRole::kConsumer;

@@ -7,7 +7,7 @@
 // Invariants
 //  1. end() is kOk until the channel has ended for this side. Memory stays mapped, so everything
 //     that a killed producer had committed can still be read.
-//  2. No wait is longer than its deadline, and none depends on a wake-up: a sleep ends after at
+//  2. No wait exceeds its deadline, and none depends on a wake-up: a sleep ends after at
 //     most kChannelSleepNsMax.
 #pragma once
 
@@ -105,7 +105,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   }
 
   // Called before a wait for room, by a side that has sent `messages` so far. If they are a run of
-  // messages since the last such wait, it returns some microseconds later. Otherwise each poll for
+  // messages since the last such wait, it returns a few microseconds later. Otherwise each poll for
   // room would take the line of the consumer's position away from it, and find room for only a few
   // messages.
   void let_consumer_ahead(std::uint64_t messages);

@@ -97,7 +97,7 @@ TEST_CASE("The clock agrees with the system's, before its counter is calibrated 
       agrees = agrees && stamp + kOff >= before && stamp <= wall_ns() + kOff;
     }
     const bool was_set = std::abs(utc_ahead_ns() - ahead_before) > static_cast<std::int64_t>(kOff);
-    REQUIRE((agrees || was_set));  // if the clock was set meanwhile, try again
+    REQUIRE((agrees || was_set));  // if the clock was set in between, try again
     if (agrees) return;
   }
 }

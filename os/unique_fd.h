@@ -35,7 +35,7 @@ class UniqueFd {
 
   int get() const { return made_.in_child() ? -1 : fd_; }
   bool valid() const { return get() >= 0; }
-  // Passes the descriptor to the caller. A forked child then has it as well.
+  // Passes the descriptor to the caller. A forked child then also has it.
   int release() {
     const int fd = get();
     forget_descriptor(fd);

@@ -96,7 +96,7 @@ class SimDisk final : public Disk {
   void stop_after(std::uint64_t operations);
   bool stopped() const;
 
-  // Both end all requests of all queues and close every file. The disk can be used again
+  // Both end all requests in all queues and close every file. The disk can be used again
   // immediately.
   void kill();
   void power_cut();
@@ -183,7 +183,7 @@ class SimDisk final : public Disk {
 
 // How a SimWriteQueue completes its requests.
 struct SimBehaviour {
-  unsigned complete_percent = 100;  // share of the requests in flight, at each reap
+  unsigned complete_percent = 100;  // share of the requests in flight, on each reap
   bool reorder = false;
   unsigned short_percent = 0;  // share of writes that only write some of their sectors
   unsigned again_percent = 0;  // share of requests that fail with -EAGAIN

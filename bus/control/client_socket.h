@@ -4,7 +4,7 @@
 //
 // Invariants
 //  1. Frames leave in the order in which they were posted; at most kFramesQueuedMax wait.
-//  2. A client of version 1 gets frames of exactly their first sizes.
+//  2. A version 1 client gets frames of exactly their first sizes.
 #pragma once
 
 #include <cstddef>

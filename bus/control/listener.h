@@ -1,4 +1,4 @@
-// The listening end of a control socket: its descriptor, its name, and pauses in accepting.
+// The listening end of a control socket: its descriptor, its name, and its pauses in accepting.
 //
 // Thread safety: one thread. Owns the descriptor and the name. Time is passed in.
 #pragma once

@@ -20,7 +20,7 @@
 //
 // Threads: any thread may use it, but only one at a time; interrupt() may be called at any time. A
 // separate thread writes checkpoints. `log` and `on_event` are called only from within its member
-// functions. It owns the store, its directory and the subscriber. Memory does not depend on the
+// functions. It owns the store, its directory and the subscriber. Memory use does not depend on the
 // state's size: hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB of waiting
 // records, and one checkpoint writer. Fork: in a forked child run(), finish() and digest() return
 // kForked, and the destructor does nothing. RocksDB's descriptors stay open in the child, so it

@@ -86,7 +86,7 @@ struct Reply {
   std::span<const std::byte> payload = {};  // of an error, its text
   Delivery delivery = Delivery::kUnknown;   // of the request; kTaken if it was answered
 
-  // Check ok() first: with an error the type is 0.
+  // Check ok() first: on error, the type is 0.
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
     return !is_error && type == number_of(wanted);
@@ -106,7 +106,7 @@ struct Incoming {
   std::span<const std::byte> payload = {};
 
   [[nodiscard]] bool is_call() const { return call != 0; }
-  // Check ok() first: with an error the type is 0.
+  // Check ok() first: on error, the type is 0.
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
     return type == number_of(wanted);

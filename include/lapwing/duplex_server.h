@@ -62,7 +62,7 @@ inline constexpr std::uint32_t kServerClientsMax = 4096;
 using ClientId = std::uint64_t;
 
 struct DuplexServerOptions {
-  // The options of this side of each client's channel. `wait` is how wait() waits, and
+  // The options of this side of each client's channel. `wait` sets how wait() waits, and
   // expected_peer_uid is the user that may connect.
   ChannelOptions channel = {};
   // If this many clients are connected, the next one waits in connect until one has left.

@@ -8,7 +8,7 @@
 //
 // A new process of the same program can take the listening socket over while this one still serves
 // its peer. The new process calls take_over(), and this one calls tend() or accept(). Clients that
-// connect meanwhile wait in the socket or are handed over with it, so no connect fails.
+// connect in the meantime wait in the socket or are handed over with it, so no connect fails.
 //
 // In an event loop, poll fd(). When it is readable, call accept() with Deadline::now() until it
 // returns kWouldBlock.

@@ -76,7 +76,7 @@ class OrderBooks final : public FoldState {
   // Forgets everything. Every OrderBook is destroyed.
   void clear();
 
-  // nullptr: the instrument was not seen.
+  // nullptr: the instrument has not been seen.
   const OrderBook* find_book(std::uint16_t publisher_id, std::uint32_t instrument_id) const;
   // Returns the book whose instrument had that symbol at the time of the book's newest record. If
   // there are several, of several publishers or of successive instruments, returns the one with the

@@ -76,7 +76,7 @@ enum class OnJournalFailure : std::uint32_t {
 
 // The records of a source in the journal. Passed to PublisherOptions::on_resume.
 struct ResumePoint {
-  bool is_listed = false;    // the journal has a session of this source
+  bool is_listed = false;    // the journal has a session from this source
   bool by_content = false;   // that session was found by the source's fingerprint, not by its id
   bool has_records = false;  // the journal has records, of this source or of others
   // The source_offset of the source's newest session, and the number of records that it published.

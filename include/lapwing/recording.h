@@ -17,7 +17,7 @@
 //
 // Records of a DBN schema are written to DBN files. All others are written to record
 // files, which begin with the description of their records (docs/reference/file-formats.md). A path
-// that ends in ".records" or ".records.zst" selects record files for DBN schemas as well. A path
+// that ends in ".records" or ".records.zst" also selects record files for DBN schemas. A path
 // that ends in ".zst" selects zstd compression.
 //
 // A recording at `path` consists of the file or files of records, <path>.position and <path>.lock.
@@ -153,7 +153,7 @@ class Recording {
   // precede everything else and are in one file. Entries are held in memory until end_state();
   // append() without it drops them.
   // Errors: those of append(); kInvalidArgument (entries that are not records of the bus); kMisuse
-  // (the recording has begun).
+  // (the recording has already begun).
   [[nodiscard]] absl::Status append_state(const Fold& fold, std::span<const std::byte> entries);
   [[nodiscard]] absl::Status end_state(const RecordBatch& as_of);
 

@@ -20,9 +20,9 @@
 // Each waits until its deadline. Deadline::now() does not wait, and returns kWouldBlock.
 //
 // All work except opening happens inside these calls: finding the bus, the handshake and the flush,
-// reading journal and ring, gaps, and the death and return of a publisher. Records and events are
-// delivered in one order, each event exactly where it belongs between two records. The first event
-// is always kSession. It describes the records that follow.
+// reading journal and ring, and handling gaps and a publisher's death and return. Records and
+// events are delivered in one order, each event exactly where it belongs between two records. The
+// first event is always kSession. It describes the records that follow.
 //
 // A start from a snapshot delivers the state first, then every record after it:
 //   kSession, kState …, kSnapshotComplete S, records S+1 …
@@ -290,7 +290,7 @@ struct Event {
   // Records of other instruments are skipped (SubscriberOptions::instruments). A jump in the
   // sequences is then not a loss: kSession, kGap, kLost and kReset report all losses.
   bool is_filtered = false;
-  // The bus has journals before this one, so sequence 1 of this one is not the beginning of the
+  // The bus has journals before this one, so its sequence 1 is not the beginning of the
   // feed.
   bool follows_journal = false;
   OnGap on_gap = OnGap::kFill;      // kGap: the policy that applies

@@ -6,7 +6,7 @@
 // use atomics; tests/house_rules checks this. tests/model runs all protocols, and broken variants
 // of them, under a C11 memory-model checker.
 //
-// Thread safety: only the thread that owns a word may call the store_ functions of those files.
+// Thread safety: only the thread that owns a word may call the store_ functions in those files.
 // The load_ functions may run in any thread of any process that maps the word, even read-only.
 #pragma once
 
@@ -79,7 +79,7 @@ inline void prefetch_to_write(const void* line) {
 #endif
 }
 
-// Call this in every iteration of a spin. Without it, the polled cache line arrives more slowly.
+// Call this on every iteration of a spin. Without it, the polled cache line arrives more slowly.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kCallWindowMax = 4096;  // unanswered calls that 
 
 // The head of a frame:
 //
-//   bits  0 to 31  type, the user's; 0 in padding
+//   bits  0 to 31  type, chosen by the user; 0 in padding
 //   bits 32 to 39  bytes of payload of a short message; else 0
 //   bits 40 to 41  FrameKind
 //   bits 42 to 63  lap: position / capacity + 1, modulo 2^22
@@ -85,7 +85,7 @@ static_assert(sizeof(CallHead) == 16);
 static_assert(offsetof(CallHead, kind) == 8);
 static_assert(offsetof(CallHead, code) == 12);
 
-// Returns the largest payload that fits into a frame of one line.
+// Returns the largest payload that fits into a one-line frame.
 constexpr std::uint32_t short_bytes_max(std::uint32_t payload_offset) {
   const std::uint32_t at =
       payload_offset == kPayloadOffsetPacked ? kPayloadOffsetShort : payload_offset;

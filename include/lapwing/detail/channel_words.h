@@ -41,7 +41,7 @@
 
 namespace lapwing {
 
-// The heads of the frames of one channel.
+// The frame heads of one channel.
 class FrameHeads {
  public:
   FrameHeads() = default;

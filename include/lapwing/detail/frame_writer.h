@@ -228,7 +228,7 @@ class FrameWriter {
   std::uint32_t message_bytes_max_ = 0;
   std::uint32_t payload_offset_ = 0;
   FrameHeads heads_;
-  std::uint32_t line_bytes_max_ = 0;   // payload of a frame of one line, at payload_offset_
+  std::uint32_t line_bytes_max_ = 0;   // payload of a one-line frame, at payload_offset_
   std::uint32_t short_bytes_max_ = 0;  // the same; in a packed channel, at kPayloadOffsetShort
   std::unique_ptr<Line> line_;         // on the heap, so that claims stay valid if the writer moves
 

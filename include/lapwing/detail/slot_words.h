@@ -8,7 +8,7 @@
 //     W3 stamp  = 2n    release                 R3 stamp  acquire         must be 2n
 //     W4 head   = n     release
 //
-// The stamps of a slot only grow. R1 read 2n or more, so if R3 reads 2n, R1 read 2n as well. One
+// A slot's stamps only grow. R1 read 2n or more, so if R3 reads 2n, R1 read 2n as well. One
 // comparison before the copy and one after it are therefore enough.
 //
 // - The copy is not older: R1 reads W3(n), so every W2(n) happens before R2.
