@@ -106,7 +106,7 @@ class Checkpointer {
 
   // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(). The next
   // call continues. Errors: kInterrupted. All others are final: those of Subscriber::status(),
-  // kRecordSize (the record size has changed), kDamaged.
+  // kRecordSize (the bus now carries other records), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
   // Ends the run() under way, or else the next one, with kInterrupted. Safe from any thread and
   // from a signal handler. Does not end finish(), which waits only for the disk.
