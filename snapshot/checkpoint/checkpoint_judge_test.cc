@@ -26,9 +26,9 @@ SessionRecord session(const Id128& journal, std::uint8_t tag, Sequence first,
 
 std::string verdict(const Id128& journal, std::uint8_t tag, Sequence sequence, Sequence durable) {
   const std::vector<SessionRecord> sessions{
-      session(kOtherJournal, 1, 1, 900),  // failed; the bus began another journal
+      session(kOtherJournal, 1, 1, 900),  // failed; the bus began a new journal
       session(kJournal, 2, 1, 100), session(kJournal, 3, 101, 150),  // a cut: 151 to 200 are a void
-      session(kJournal, 4, 201),                                     // is running
+      session(kJournal, 4, 201),                                     // still running
   };
   const absl::Status status =
       judge_position({journal, checkpoint_fixture_id(tag), sequence}, sessions, kJournal, durable);

@@ -445,7 +445,7 @@ TEST_CASE("A segment that is a link is not followed") {
 TEST_CASE("A time finds its record or one shortly before, never a later one") {
   JournalFixture journal;
   build(journal);
-  // One entry per 50 records, 1,000 ns apart. Record n was published at n × 20 ns at the latest.
+  // One entry per 50 records, 1,000 ns apart. Record n was published no later than n × 20 ns.
   for (Sequence n = 50; n <= 2100; n += 50) journal.write_time(n, n * 20);
   const auto expect = [&](std::uint64_t wall_ns, Sequence oldest = 1) {
     return *open_reader(journal)->find_time(wall_ns, {kDurable, kArchived, oldest});
@@ -462,7 +462,7 @@ TEST_CASE("A time finds its record or one shortly before, never a later one") {
     const Sequence right = (wall_ns - 1) / 1000 * 50 + 1;
     REQUIRE(expect(wall_ns) == std::min<Sequence>(right, 2101));
   }
-  // If entries are damaged or files are missing, the result can only become lower.
+  // If entries are damaged or files are missing, the result can only get lower.
   for (std::uint64_t i = 3; i < 12; ++i) flip_bit(journal.file(1, "idx"), i * 32 + 4, 3);
   flip_bit(journal.file(2, "idx"), 1, 0);
   for (std::uint64_t wall_ns = 1; wall_ns < 43'000; wall_ns += 333) {

@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// A disk that is full after this many bytes. A write that would exceed them is done partly, like in
+// A disk that is full after this many bytes. A write that would exceed that is partly done, as in
 // the kernel.
 class FullDisk : public PosixDisk {
  public:
@@ -47,7 +47,7 @@ std::unique_ptr<RecordWriter> resume(Disk& disk, const std::string& path, std::u
   return *std::move(writer);
 }
 
-// Returns the records that can be read. `end` gets the status that ended the reading.
+// Returns the records that can be read. `end` receives the status that ended the reading.
 std::string records_in(const std::string& path, absl::Status* end = nullptr) {
   const auto reader = DbnReader::open(path);
   REQUIRE(reader.ok());
@@ -246,7 +246,7 @@ TEST_CASE(
     CHECK(errc_of(another) == Errc::kInUse);
     CHECK(std::string(another.message()).find("is writing " + path) != std::string::npos);
     CHECK(std::filesystem::exists(path + ".new"));
-    // If its file is removed, the writer does not rename another file.
+    // If the writer's file was removed, it does not rename another file.
     std::filesystem::remove(path + ".new");
     write_file(path + ".new", "of another process");
     CHECK(errc_of((*writer)->finish()) == Errc::kInUse);

@@ -30,7 +30,7 @@ absl::StatusOr<Settled> settle_on(Disk& disk, const JournalFixture& journal, con
   return settle(disk, journal.root(), *sessions, boot, ring);
 }
 
-// The records that a reader gets for sequences 1 … bounds.archived.
+// The records that a reader returns for sequences 1 … bounds.archived.
 struct Delivery {
   std::uint64_t right = 0;
   std::uint64_t wrong = 0;
@@ -314,8 +314,8 @@ struct Interrupted {
 
 enum class Stop { kKill, kPowerCut };
 
-// Settles the journal repeatedly: stopped after no operation, after one, and so on until it
-// finishes. `check` gets the disk after the kill or the power cut, and whether it had finished.
+// Settles the journal repeatedly: stopped after zero operations, after one, and so on until it
+// finishes. `check` gets the disk after the kill or power cut, and whether settling had finished.
 void stop_after_every_operation(const JournalFixture& journal, const RingOpener& ring,
                                 const Id128& boot, Stop stop, std::uint64_t first_seed,
                                 const std::function<void(SimDisk& disk, bool finished)>& check) {
@@ -430,7 +430,7 @@ TEST_CASE("A cut that is stopped at any operation, by a kill or a power cut, has
     REQUIRE(second->last_void == 4096);
     const auto reader = open_reader(disk, world.journal);
     REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1000);
-    // The cut part is kept aside, complete: 100 records.
+    // The cut part is kept aside in full: 100 records.
     const std::string aside = world.journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
     const auto file = disk.open(aside, {OpenMode::kRead});
     REQUIRE(file.ok());
@@ -451,8 +451,8 @@ TEST_CASE("Records that a cut keeps are synced: a power cut directly afterwards 
   Interrupted world;
   std::vector<std::unique_ptr<SimDisk>> disks;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));
-  // When the publisher was killed, it had written 24 more records with their sums, but not synced
-  // them.
+  // When the publisher was killed, it had written 24 more records and their sums, but had not
+  // synced them.
   world.journal.write(1001, 1024);
   for (const auto& disk : disks) {
     for (const char* const suffix : {"jnl", "sum"}) {

@@ -375,7 +375,7 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
   REQUIRE(aside.size() == journal.geometry().offset_of(301));
   REQUIRE(aside.substr(0, 4096) == archived.substr(0, 4096));
   REQUIRE(aside.substr(offset) == archived.substr(offset, aside.size() - offset));
-  // The prepared blank segment would be completely void, so it does not exist.
+  // The prepared blank segment would be completely void, so it was removed.
   REQUIRE_FALSE(std::filesystem::exists(journal.file(1, "jnl")));
   REQUIRE_FALSE(std::filesystem::exists(journal.file(1, "sum")));
 }
