@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kStart = 5'000 * kSecond;
 
-// Time passes only during sleeps, and by a microsecond per call of now_ns().
+// Time passes only during sleeps, and by a microsecond per call to now_ns().
 class FakeClock : public PaceClock {
  public:
   std::uint64_t now_ns() override { return now_ += 1'000; }
@@ -50,7 +50,7 @@ std::vector<std::uint64_t> due(const std::string& pace,
   return out;
 }
 
-// Checks the times, with a tolerance for the calls of the clock.
+// Checks the times, with a tolerance for the calls to the clock.
 void check_due(const std::vector<std::uint64_t>& got, const std::vector<std::uint64_t>& wanted) {
   REQUIRE(got.size() == wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
