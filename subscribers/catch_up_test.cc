@@ -1,5 +1,5 @@
-// The source of the next record, for each location that it can be in. The machine that uses it is
-// tested in splice_test.cc and missing_files_test.cc.
+// The source of the next record, for each place where it can be. The machine that uses it is tested
+// in splice_test.cc and missing_files_test.cc.
 #include "subscribers/catch_up.h"
 
 #include <catch2/catch.hpp>

@@ -169,7 +169,7 @@ TEST_CASE("The journal has the description if bus.json has lost it") {
     const absl::Status ended = end_of(bus, expecting(bus, schema_of<Signal>()));
     CHECK(errc_of(ended) == Errc::kDamaged);
     CHECK(says(ended, "bus.json"));
-    // A subscriber that expects nothing continues to read, and the event has a note.
+    // A subscriber that expects nothing continues to read, and the event contains a note.
     Trace trace(bus, bus.options(Start::oldest()));
     REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.subscriber.schema() == nullptr);

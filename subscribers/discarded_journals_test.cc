@@ -1,4 +1,4 @@
-// The subscriber on a bus that began another journal after one had failed. Discarded journals are
+// The subscriber on a bus that began a new journal after one had failed. Discarded journals are
 // read to their end, then the next one follows.
 #include <poll.h>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr Sequence kDurable = 1500;
 constexpr Sequence kHead = 2500;
 
-// The id of a journal that TestBus begins, by its number.
+// The id of a journal that TestBus begins, given its number.
 Id128 journal_of(int number) {
   return number == 1 ? JournalFixture::journal_id()
                      : fixture_id(static_cast<std::uint8_t>(200 + number));
@@ -38,7 +38,7 @@ void begin_next(TestBus& bus, bool is_published_known = true) {
   bus.start();
 }
 
-// A failed journal, and another one with 20 records.
+// A failed journal, and a new one with 20 records.
 void start_second(TestBus& bus, bool is_published_known = true) {
   bus.start();
   publish_and_fail(bus);

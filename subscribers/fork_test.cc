@@ -29,7 +29,7 @@ bool is_forked(const absl::Status& status) {
          status.message().find("open another one here") != absl::string_view::npos;
 }
 
-// The line of the first call that does not return kForked in a child; 0 if there is none.
+// The line of the first call that does not return kForked in a child; 0 if all do.
 int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
   Record record{};
   std::vector<std::byte> rows(10 * sizeof record);

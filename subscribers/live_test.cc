@@ -28,7 +28,7 @@ struct Live {
   std::optional<Trace> trace;
 };
 
-// A subscriber that comes from the journal continues in the newer half of the ring.
+// A subscriber coming from the journal continues in the newer half of the ring.
 Sequence bus_half_behind(const TestBus& bus) {
   return bus.head() - TestBus::kCapacity / 2;
 }

@@ -67,7 +67,7 @@ TEST_CASE("An event loop sleeps while a file is missing, and continues once it i
   const auto descriptor = begun.trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   Away away(begun.bus.journal.file(1, "jnl"));
-  // Reads like an event loop: until nothing is there, each time the descriptor is readable.
+  // Reads like an event loop: each time the descriptor is readable, until nothing is left.
   const auto turn = [&] {
     REQUIRE(is_readable(*descriptor, 60'000));
     while (came(begun.trace.step()) != Came::kNothing) continue;

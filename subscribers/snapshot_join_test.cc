@@ -1,5 +1,5 @@
 // Joining from a snapshot: which checkpoint is chosen, and that state and records together equal
-// those of a subscriber that was there from the start.
+// those of a subscriber that was attached from the start.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -622,7 +622,7 @@ TEST_CASE("A journal restored to before the state is a reset, not the next recor
   join.publish_and_archive(1500);
   join.checkpoint(1500);
   join.begin();
-  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it holds only the state
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it has only the state
   join.bus.kill();
   REQUIRE(join.trace->until(EventKind::kPublisherGone));
   if (lists_session) {

@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_of(const dbn::MboMsg& record) {
   return std::as_bytes(std::span(&record, 1));
 }
 
-// Uses few different values, so that all combinations occur.
+// Uses only a few different values, so that all combinations occur.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -88,7 +88,7 @@ RandomEntry random_entry(Dice& dice) {
     out.key = book_key(msg.hd.publisher_id, msg.hd.instrument_id);
   } else if (kind <= 3) {
     if (msg.side == dbn::Side::kNone) msg.side = dbn::Side::kBid;
-    msg.order_id = 1;  // not of an order, so no two entries of a level have the same place and id
+    msg.order_id = 1;  // not an order's, so no two entries of a level share place and id
     msg.action = dbn::Action::kAdd;
     msg.flags |= dbn::kFlagTop;
     out.key = top_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.side);
@@ -125,7 +125,7 @@ TEST_CASE("as a state the books contain what a map contains, and their levels fo
       naive.put(bytes, bytes_of(entry));
     }
     check_found(books, naive, key);
-    // Half of the time not after each operation, so that queues get out of order before they are
+    // Half the time, not after every operation, so that queues get out of order before they are
     // read.
     if (i / 1024 % 2 == 0 || dice.one_in(10)) check_same(books, naive);
     if (i % kDigestEvery == 0) REQUIRE(books.digest() == naive.digest());

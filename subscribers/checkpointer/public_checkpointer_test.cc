@@ -93,7 +93,7 @@ TEST_CASE("A checkpointer uses its own end_at_close, and waits for the next sess
 
 Checkpointer* interrupted_by_signal = nullptr;
 
-// The run waits for a bus that publishes nothing, and commits once an hour, so nothing else ends
+// The run waits for a bus that publishes nothing and commits once an hour, so nothing else ends
 // it.
 TEST_CASE("interrupt ends the run under way, or the next, from a thread and a signal handler") {
   TestBus bus;

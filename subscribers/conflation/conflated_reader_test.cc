@@ -44,7 +44,7 @@ ConflatedReader open_reader(SubscriberOptions subscriber, ConflationOptions opti
   return *std::move(opened);
 }
 
-// A number that the record begins with, modulo `keys`.
+// The number that the record begins with, modulo `keys`.
 std::uint64_t content_modulo(std::span<const std::byte> record, std::uint64_t keys) {
   std::uint64_t value = 0;
   std::memcpy(&value, record.data(), sizeof value);
@@ -90,7 +90,7 @@ struct Screen {
   void until_quiet() {
     for (int quiet = 0; quiet < 300;) quiet = came(step()) == Came::kNothing ? quiet + 1 : 0;
   }
-  // Everything that an interval delivers after its end.
+  // Everything that is delivered at the end of an interval.
   std::vector<std::string> after_interval() {
     now_ns += kIntervalNs;
     lines.clear();
