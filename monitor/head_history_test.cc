@@ -7,7 +7,7 @@
 namespace lapwing {
 namespace {
 
-// Sampled ten times a second from second 100 on: one record per millisecond, but none in the third
+// Sampled ten times a second, from second 100 on: one record per millisecond, except in the third
 // second.
 HeadHistory three_seconds() {
   HeadHistory history;

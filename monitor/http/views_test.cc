@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// The test is the I/O thread.
+// The test acts as the I/O thread.
 class TestViews {
  public:
   explicit TestViews(std::uint64_t linger_ns = kViewLingerNs)
