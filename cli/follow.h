@@ -41,7 +41,7 @@ struct FollowOptions {
   bool summary = false;
 };
 
-// --from, --count, and the options of add_end_options: which are the same in every command.
+// --from, --count, and the options of add_end_options, which are the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --name, --until-closed, --reattach, --summary.
 void add_end_options(CLI::App& command, FollowOptions& options);

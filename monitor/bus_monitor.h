@@ -81,7 +81,7 @@ inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
 enum class BusParts {
   kAll = 1,
   kRing = 2,
-  kPublisher = 3,  // the ring, and the answer of the publisher, whatever the ring shows
+  kPublisher = 3,  // the ring, and the publisher's answer, whatever the ring shows
 };
 
 class BusMonitor {

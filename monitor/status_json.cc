@@ -109,8 +109,8 @@ Json session_json(const SessionRecord& session) {
 
 namespace {
 
-// [upper bound, count] of each bucket that is not empty. The last bucket has no bound, so it shows
-// the largest age.
+// [upper bound, count] of each bucket that is not empty. The last bucket has no bound, so the
+// largest age is used.
 Json buckets_json(const AgeHistogram& ages) {
   Json json = Json::array();
   const auto counts = ages.counts();

@@ -2,7 +2,7 @@
 // or its close reached the deadline.
 //
 // An exiting program waits for them for at most kCloseAtExitMax. The next start settles a
-// half-closed session like that of a killed publisher. A forked child does not have these threads.
+// half-closed session like a killed publisher's. A forked child does not have these threads.
 // Thread safety: any thread.
 #pragma once
 

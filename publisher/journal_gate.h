@@ -29,7 +29,7 @@ class JournalGate {
     limit_.store(limit);
     ring();
   }
-  // Ends publishing, because the journal failed and the publisher is set to stop if so.
+  // Ends publishing, because the journal failed and the publisher is set to stop in that case.
   void end() {
     ended_.set();
     ring();

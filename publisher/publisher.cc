@@ -48,8 +48,8 @@ struct Publisher::State : detail::PublishPath {
   PublisherControl control;
   GateWait waits;
   SessionCloser closer;
-  // Used only by the publishing thread, as is PublishPath. A batch moves head at
-  // least once every this many records (required by stamp_is_corrupt in
+  // Used only by the publishing thread, as is PublishPath.
+  // A batch moves head at least once every this many records (required by stamp_is_corrupt in
   // proto/slot_stamp.h).
   const std::uint64_t head_stride;
   std::vector<std::uint32_t> checked_tags;  // tags of the described types that fit this bus

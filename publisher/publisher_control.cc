@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 
-// For monitors: how a session ended that was not closed.
+// For monitors: how a session that was not closed ended.
 const char* meaning_of(SessionEnd end) {
   switch (end) {
     case SessionEnd::kRecovered:

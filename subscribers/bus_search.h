@@ -68,7 +68,7 @@ class BusSearch {
   // left.
   absl::Status given_up(std::uint64_t now_ns) const;
   const ClientOptions& client_options() const { return client_options_; }
-  // How the session that was left last ended, as text.
+  // How the last session that was left ended, as text.
   std::string left() const { return left_ ? left_->how : ""; }
   // The unreported end of that session. The next call returns nullopt.
   std::optional<Sequence> take_unreported() {

@@ -2,8 +2,8 @@
 // and in the ring above it.
 //
 // A record at or below `archived` is in the journal, and one above it cannot be overwritten in the
-// ring. So the next record is always in one of the two, whatever the publisher does meanwhile,
-// unless the journal has a hole. Before it reports a hole, CatchUp searches the ring, and retries a
+// ring. So the next record is always in one of the two, no matter what the publisher does, unless
+// the journal has a hole. Before it reports a hole, CatchUp searches the ring, and retries a
 // missing file for a while.
 //
 // Thread safety: one thread. Borrows the attachment for each read.

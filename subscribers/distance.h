@@ -1,5 +1,5 @@
-// How far a reader of batches lets a busy publisher get ahead before it polls again. Reading each
-// cache line while it is written slows both down, and nothing can be prefetched directly behind the
+// How far a batch reader lets a busy publisher get ahead before it polls again. Reading each cache
+// line while it is written slows both down, and nothing can be prefetched directly behind the
 // writer (docs/explanation/adr/0012-reading-in-runs.md).
 //
 // Thread safety: owned by one thread.
@@ -32,7 +32,7 @@ class Distance {
     if (std::exchange(due_, false)) [[unlikely]]
       fall_behind(pauses_);
   }
-  // Pauses if a pause is due.
+  // Cancels a due pause, because enough time has passed without it.
   void time_has_passed() { due_ = false; }
 
   // The number of pauses in the next keep().

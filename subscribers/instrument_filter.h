@@ -3,8 +3,8 @@
 //
 // An instrument is chosen by its number, as id:5930, or by a symbol. The metadata of the record's
 // session (snapshot/dbn/session_metadata.h) maps a symbol to numbers (lapwing/symbols.h); the
-// record's time decides which of them applies. A name that consists of digits is a symbol. The
-// instrument of a record is its field instrument_id, or else the first unsigned number of its key.
+// record's time decides which of them applies. A name that consists of digits is a symbol. A
+// record's instrument is its field instrument_id, or else the first unsigned number of its key.
 //
 // The symbols' numbers are looked up once for each day in the records' times, which allocates.
 // Otherwise, a record costs two loads and a search in a sorted list.

@@ -1,4 +1,4 @@
-// Implements the calls of a subscriber. They take steps of the machine until there is an event or a
+// Implements a subscriber's calls. They take steps of the machine until there is an event or a
 // record, and hand it out. A call that does more than take a record closes the read path, and
 // reopens it when it ends. The path leaves a record whose age is measured (age_meter.h) to a call.
 //

@@ -1,5 +1,5 @@
-// How the calls of a subscriber wait. A call spins on the next slot, then rests until something may
-// have changed. A wait set or an event loop may wait instead.
+// How a subscriber's calls wait. A call spins on the next slot, then rests until something may have
+// changed. A wait set or an event loop may wait instead.
 //
 // A call that overlaps a resting one is refused. While a call rests, the read path is closed, so
 // that the hot path, which checks nothing else, also fails.

@@ -1,5 +1,5 @@
-// The upkeep of a subscriber: reports to its publisher, requests a client slot, watches the
-// publisher, posts kLive and kBehind, and measures ages. It never blocks.
+// A subscriber's upkeep: reports to its publisher, requests a client slot, watches the publisher,
+// posts kLive and kBehind, and measures ages. It never blocks.
 //
 // Invariants
 //  1. The cursor's `measured_from` is meter_.due(): the meter chooses the first record at or after
@@ -62,7 +62,7 @@ class Upkeep {
     report(now_ns);
     return post_liveness(now_ns);
   }
-  // The same without records to read. Also checks whether the publisher is gone or silent.
+  // The same if there is nothing to read. Also checks whether the publisher is gone or silent.
   bool run_idle(std::uint64_t now_ns) {
     stream_.watch.look(*stream_.attachment, now_ns);
     if (run(now_ns)) return true;

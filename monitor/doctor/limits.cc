@@ -21,7 +21,7 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kDescriptorsMin = 4096;  // for a publisher with 1,024 subscribers
 constexpr uid_t kFirstUserOfPeople = 1000;
 
-// The soft limit of a line of proc/self/limits: "Max open files   1024   4096   files".
+// The soft limit in a line of proc/self/limits: "Max open files   1024   4096   files".
 std::optional<std::uint64_t> soft_limit(const Machine& machine, const std::string& name) {
   const std::string content = machine.files.text("proc/self/limits").value_or("");
   for (absl::string_view line : absl::StrSplit(content, '\n')) {

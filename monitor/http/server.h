@@ -20,7 +20,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kConnectionsMax = 1024;  // then closes the oldest without a token
+inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token is closed
 inline constexpr std::size_t kRefusalsMax = 64;  // further connections, which are answered with 503
 
 struct HttpServerOptions {
@@ -31,7 +31,7 @@ struct HttpServerOptions {
   MachineOptions machine;
   std::uint64_t interval_ns = 1'000'000'000;
   MetricsOptions metrics;
-  // Called every tick_ns by the thread that serves connections. If the calls stop, that thread
+  // Called every tick_ns on the thread that serves connections. If the calls stop, that thread
   // hangs. A reading that waits for a publisher does not stop them.
   std::function<void()> tick = {};
   std::uint64_t tick_ns = 1'000'000'000;

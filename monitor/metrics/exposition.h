@@ -112,7 +112,7 @@ class Exposition {
   std::string take_text();
 
  private:
-  std::vector<prometheus::MetricFamily> families_;  // one for each metric of the table
+  std::vector<prometheus::MetricFamily> families_;  // one for each metric in the table
 };
 
 }  // namespace lapwing

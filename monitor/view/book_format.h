@@ -1,6 +1,6 @@
 // Formats an order book as text for traders, as a line in a list, as JSON, or as CSV rows.
 //
-// As text, prices have the fewest decimals that show every price of the book so far exactly. In
+// As text, prices have the fewest decimals that show every price in the book so far exactly. In
 // JSON and CSV they are integers in units of 1e-9, as everywhere. A value from the bus's records
 // keeps its name from their description.
 //

@@ -98,7 +98,7 @@ void BusView::run() {
   sink_({.is_last = true});
 }
 
-// Follows the bus until it is stopped, is another one, or ends with an error.
+// Follows the bus until the view is stopped, the bus is replaced, or an error ends it.
 absl::Status BusView::follow() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return source.status();

@@ -102,7 +102,7 @@ class Feed {
   // source differs from the records in the journal; those of await_batch.
   virtual absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
                                              const FeedWait& wait);
-  // The number of records skipped so far because their type or size is not that of the bus.
+  // The number of records skipped so far because their type or size does not match the bus.
   virtual std::uint64_t skipped() const { return 0; }
   // The total number of records, or 0 if unknown.
   virtual std::uint64_t total() const { return 0; }

@@ -123,11 +123,11 @@ struct ArchiverCounters {
 
 class Archiver {
  public:
-  // Starts an archiver for the last session in `sessions`, which must not have an end entry.
-  // Prepares the first segments and synchronously reserves the first sequences. On return, limit()
-  // is at least first - 1 + capacity (rounded to blocks). Disk, queue and sessions must outlive the
-  // archiver. The queue must have nothing in flight. Errors: kInvalidArgument, kNoSpace (bytes
-  // needed and free), kNotPermitted, kDamaged, kSystem.
+  // Starts an archiver for the last session in `sessions`, which must not have an end. Prepares the
+  // first segments and synchronously reserves the first sequences. On return, limit() is at least
+  // first - 1 + capacity (rounded to blocks). Disk, queue and sessions must outlive the archiver.
+  // The queue must have nothing in flight.
+  // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.
   static absl::StatusOr<std::unique_ptr<Archiver>> start(WriteQueue& queue, SessionLog& sessions,
                                                          const ArchiverOptions& options);
   // Waits for all requests in flight, however long that takes, and logs the wait every kStallNsMax.
@@ -180,10 +180,10 @@ class Archiver {
   // condition() and limit() before the next step().
   void shed();
 
-  // The clean end: makes everything up to head durable, removes unused segments, releases the
-  // unused space of the last segment, and appends the `end` entry. head must not move meanwhile. If
-  // the journal has failed, it only tries to append an `end` with kFailed, unless it has tried that
-  // before, and returns failure().
+  // Ends the journal cleanly: makes everything up to head durable, removes unused segments,
+  // releases the unused space of the last segment, and appends the `end` entry. head must not move
+  // during the call. If the journal has failed, it only tries to append an `end` with kFailed,
+  // unless it has tried that before, and returns failure().
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:

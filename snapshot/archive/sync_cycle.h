@@ -7,8 +7,8 @@
 //     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. It is a hint: if it
 //              cannot be written or synced, it is omitted and counted
 //
-// Archiving continues during it, and may complete the block of W and replace its sum in memory. But
-// the disk has only the synced part, so the entry of that block is copied when the cycle begins.
+// Archiving continues during a cycle. It may complete W's block and replace its sum in memory. But
+// the disk has only the synced part, so that block's entry is copied when the cycle begins.
 //
 // Thread safety: one thread. No allocation after the start.
 #pragma once

@@ -80,9 +80,9 @@ struct KeptCheckpoints {
 // are kept.
 //
 // These do not count as kept:
-// - A file with a wrong header or length, or of another version or size of the fold. It is removed
+// - A file with a wrong header or length, or for another version or size of the fold. It is removed
 //   once `keep` newer checkpoints exist.
-// - A file of another journal. It is removed at once, because after a reset its sequence may be
+// - A file from another journal. It is removed at once, because after a reset its sequence may be
 //   higher than any new one.
 //
 // Other names are left unchanged.

@@ -22,7 +22,7 @@
 
 namespace lapwing {
 
-// A reader may find a copy that a commit has half written. It counts as damaged after this many.
+// A reader may find a half-written copy. After this many re-reads, it counts as damaged.
 inline constexpr int kCursorRereads = 3;
 // A process that is ending may hold the file a moment longer than its other resources.
 inline constexpr std::uint64_t kCursorLockRetryNs = 1'000'000'000;

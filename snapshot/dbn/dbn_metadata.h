@@ -69,7 +69,7 @@ struct Metadata {
 };
 
 // Returns the size in bytes of the whole metadata, including the prelude, from its first
-// kPreludeBytes. Errors: kBadInput if they are not the beginning of a supported version of DBN, or
+// kPreludeBytes. Errors: kBadInput if they are not the beginning of a supported DBN version, or
 // exceed the limit.
 absl::StatusOr<std::size_t> metadata_bytes(std::span<const std::byte> prelude);
 

@@ -1,6 +1,6 @@
 // The metadata that a journal keeps, one file for each feed of its sessions:
 // journal/metadata/<hash, 16 hex digits>.dbn. So old records keep the symbols and the dataset with
-// which they were published, even if later feeds have others.
+// which they were published, even if later feeds have different ones.
 //
 // Thread safety: free functions; one writer per journal.
 #pragma once

@@ -1,5 +1,5 @@
 // The metadata with which the records of each session of a bus were published. So old records keep
-// their symbols, even if later feeds have others.
+// their symbols, even if later feeds have different ones.
 //
 //   SessionMetadata metadata("./es");
 //   absl::StatusOr<std::string> raw = metadata.of(event.session_id);

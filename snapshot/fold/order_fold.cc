@@ -46,7 +46,7 @@ Bytes kind_prefix(const WordKey& key) {
   return key.bytes().first(offsetof(OrderKey, order_id));
 }
 
-// Returns zeros if `bytes` has another size.
+// Returns zeros if `bytes` has a different size.
 template <typename Record>
 Record copy(Bytes bytes) {
   Record record{};
@@ -54,7 +54,7 @@ Record copy(Bytes bytes) {
   return record;
 }
 
-// Loads the entry of that key. Returns false if there is none.
+// Loads the entry with that key. Returns false if there is none.
 bool load(FoldState& state, const WordKey& key, OrderEntry& entry) {
   const std::byte* found = state.find(key.bytes());
   if (found != nullptr) std::memcpy(&entry, found, sizeof entry);

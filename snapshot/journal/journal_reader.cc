@@ -114,7 +114,7 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   return std::nullopt;
 }
 
-// Explains why the segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
+// Explains why the segment of n could not be opened: since pruned, lost, or damaged as a whole.
 // `limit` is the last sequence that may be read; there is no void before it.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {

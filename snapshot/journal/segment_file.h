@@ -19,7 +19,7 @@ SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry
                                   std::uint64_t segment, const SchemaLabel& schema,
                                   std::uint64_t wall_ns);
 
-// Ok if `header` is that of this segment of this journal. `path` is only used in messages. Errors:
+// Ok if `header` belongs to this segment of this journal. `path` is only used in messages. Errors:
 // kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, or a field that does not
 // belong to this segment).
 absl::Status check_segment_header(const SegmentHeader& header, const Id128& journal_id,

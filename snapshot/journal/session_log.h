@@ -1,7 +1,7 @@
 // journal/sessions and its copy: every session's begin, reservations and end.
 //
 // An entry is written to the first file and synced, and then written to the copy and synced.
-// Reading takes an entry from either copy that is valid. An entry that is valid in neither is
+// Reading takes each entry from a copy in which it is valid. An entry that is valid in neither is
 // damage, unless both copies are empty from there on, which is the end. Readers (open_read_only)
 // write nothing. A writer (open) first repairs the copy that lags behind, and syncs both. The files
 // grow ahead: even on a full disk there is room for some reservations, and always for an end.
@@ -90,7 +90,7 @@ class SessionLog {
 
   // Appends to both copies and syncs them. Index, version, hash and checksum are filled in here,
   // and wall_ns if it is 0. A new journal has the newest version unless `entry` has another. A
-  // session that continues a journal of version 1 gets rows of version 1, without the later fields.
+  // session that continues a version 1 journal gets version 1 rows, without the later fields.
   // Returns kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
   // Appends the sessions of another log to this one, which must be empty, and syncs once. Rows of
@@ -114,8 +114,8 @@ class SessionLog {
   // For a log opened for writing: the paths of its files that were removed or replaced.
   std::vector<std::string> lost_names() const { return files_.lost_names(); }
 
-  // Entries read or written, including dropped ones. The index of the damaged entry if there is
-  // one.
+  // The number of entries read or written, including dropped ones. If an entry is damaged, its
+  // index.
   std::uint64_t entry_count() const { return next_index_; }
   // The defects that open() has repaired, or that a reader could ignore.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }

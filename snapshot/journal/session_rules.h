@@ -20,7 +20,7 @@
 
 namespace lapwing {
 
-// The path of a session's ring in a row that is written later, when the ring no longer exists.
+// The ring path in a session's row if the row is written when the ring no longer exists.
 inline constexpr char kFormerRing[] = "gone";
 
 // The begin row of a session as kept in memory: without its ring path, row hashes and reserved

@@ -1,4 +1,4 @@
-// The .sum file: the sum of each 4 KiB block of a segment that was synced, and its verification.
+// The .sum file: the sum of each synced 4 KiB block of a segment, and its verification.
 //
 // Writer and reader share these functions, so that they always agree.
 //
@@ -35,7 +35,7 @@ SumState check_sum_entry(const Id128& journal_id, std::uint64_t block, const Sum
 bool sum_matches(const SumEntry& entry, std::span<const std::byte> bytes,
                  const JournalGeometry& geometry);
 
-// The offset of the entry of absolute block `block` in its segment's .sum file, and the file's
+// The offset of absolute block `block`'s entry in its segment's .sum file, and the file's
 // size.
 inline std::uint64_t sum_offset(const JournalGeometry& geometry, std::uint64_t block) {
   return (block % geometry.blocks_per_segment()) * sizeof(SumEntry);

@@ -23,7 +23,7 @@ inline constexpr char kRecordFileSuffix[] = ".records";  // of a file name; .zst
 struct RecordFileHead {
   std::string schema;              // its name
   std::uint32_t record_bytes = 0;  // 8 to 4,088
-  // The schema of that name and size; nullopt if the file has none.
+  // The schema with that name and size; nullopt if the file has none.
   std::optional<Schema> description = {};
 
   friend bool operator==(const RecordFileHead&, const RecordFileHead&) = default;

@@ -71,7 +71,7 @@ class RecordWriter {
   // size is complete (with zstd, its frame is ended), whatever is written to it later.
   absl::StatusOr<std::uint64_t> commit();
   // Ends the file and syncs it and its name. Idempotent. Do not call write() after it. Errors: also
-  // kInvalidArgument if a file of that name has appeared since create_whole().
+  // kInvalidArgument if a file with that name has appeared since create_whole().
   absl::Status finish();
 
   // The file's bytes, without those that zstd still buffers. The file will soon be that long.

@@ -307,8 +307,8 @@ absl::Status Settler::end_unused() {
   return sessions_.append_end(SessionEnd::kRecovered, first() - 1);
 }
 
-// The session ends at what was announced as durable before the failure. Later records are
-// uncertain.
+// Ends the session at the last record that was announced as durable before the failure. Later
+// records are uncertain.
 absl::Status Settler::end_failed() {
   const Sequence reserved = std::max(session_->reserved_through, first() - 1);
   const absl::Status ended =

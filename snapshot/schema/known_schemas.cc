@@ -1,4 +1,4 @@
-// Tables of record members in order, one table for all versions of a record. Records of DBN have no
+// Tables of record members in order, one table for all versions of a record. DBN records have no
 // padding, so an offset is the sum of the sizes before it.
 //
 // Source: the schemas in the DBN documentation, and its Python package, which the test compares

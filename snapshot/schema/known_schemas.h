@@ -16,8 +16,8 @@ namespace lapwing {
 // Returns "kv16", "dbn.mbo" …, in DBN's order.
 std::vector<std::string_view> known_schema_names();
 
-// Returns the description of that name, or nullopt if there is none. For a DBN schema, the version
-// is the DBN version, 1 to 3, or 0 for the newest; kv16 has version 1.
+// Returns the description with that name, or nullopt if there is none. For a DBN schema, the
+// version is the DBN version, 1 to 3, or 0 for the newest; kv16 has version 1.
 std::optional<Schema> known_schema(std::string_view name, std::uint32_t version = 0);
 
 // Returns why `description` is not that of this shipped schema; empty if it is, or if Lapwing does

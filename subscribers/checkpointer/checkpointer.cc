@@ -126,7 +126,7 @@ absl::Status Checkpointer::State::start() {
 }
 
 // An empty store starts from the newest checkpoint of the journal, if there is one, not from the
-// first record. The subscriber then detects whether that history is still the one of the bus.
+// first record. The subscriber then detects whether that history is still the bus's.
 absl::Status Checkpointer::State::load_checkpoint() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return absl::OkStatus();

@@ -17,8 +17,8 @@
 // To do so, the subscriber is reopened at the store's position, as after a failure of the store.
 //
 // Thread safety: one thread; `interrupt` at any time. Owns the store, the subscriber, and the
-// checkpoints. Memory: that of the store, of the buffer, and of one checkpoint writer. Errors: a
-// temporary failure (a full disk, a publisher that does not prune) is logged once, and the
+// checkpoints. Memory: that of the store, of the buffer, and of one checkpoint writer.
+// Errors: a temporary failure (a full disk, a publisher that does not prune) is logged once, and the
 // operation is retried. Any other failure ends the run.
 #pragma once
 

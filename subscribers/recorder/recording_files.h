@@ -65,8 +65,8 @@ class RecordingFiles {
   std::uint64_t files() const { return files_; }                        // written to by this object
   std::uint64_t foreign_sessions() const { return foreign_sessions_; }  // RecordingCounters
 
-  // Creates or opens the file when the first records arrive. Errors: kRecordSize for records of
-  // another kind than the recording's; those of RecordingFormat::choose(); kInvalidArgument for a
+  // Creates or opens the file when the first records arrive. Errors: kRecordSize for records of a
+  // different kind than the recording's; those of RecordingFormat::choose(); kInvalidArgument for a
   // rotation by time if the records have none; kNoSpace, kSystem, …
   absl::Status append(const RecordBatch& batch);
   // Appends the state that a new recording begins with (recorded_state.h), as of batch.last. It
