@@ -41,7 +41,7 @@ namespace Lapwing
         /// <summary>The path or name that was loaded.</summary>
         public static string Path { get; private set; }
 
-        /// <summary>The release of the library, "0.2.0".</summary>
+        /// <summary>The release of the library, for example "0.2.0".</summary>
         public static string Release { get; private set; }
 
         /// <summary>The version of the library's C interface.</summary>
@@ -58,8 +58,8 @@ namespace Lapwing
 
         /// <summary>Returns the result of `make` after the library has been loaded.</summary>
         /// <remarks>
-        /// Mono looks for a function's library when it compiles the method that calls it. So `make` must be a separate
-        /// method, which is compiled after the library has been loaded.
+        /// Mono looks for a function's library when it compiles the method that calls the function. So `make` must be a
+        /// separate method, which is compiled after the library has been loaded.
         /// </remarks>
         internal static T With<T>(Func<T> make)
         {

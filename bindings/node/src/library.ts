@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import koffi from 'koffi';
 import { constants, functions, type FunctionName } from './abi.js';
 
-/** A C function. It runs in this thread, or with `async` on a thread of libuv's pool. */
+/** A C function. It runs on this thread, or with `async` on a thread of libuv's pool. */
 export interface NativeFunction {
   (...parameters: unknown[]): any;
   async(...parameters: [...unknown[], (error: unknown, result: any) => void]): void;
@@ -41,7 +41,7 @@ const library = load(path);
 const abi = new Uint32Array(1);
 const versionOf = library.func('lapwing_version', ...signature('lapwing_version'));
 
-/** The release of the library, "0.2.0", and its C interface, "1.0". */
+/** The release of the library ("0.2.0") and the version of its C interface ("1.0"). */
 export const version: { readonly release: string; readonly abi: string } = checkedVersion();
 
 function checkedVersion() {

@@ -1,4 +1,4 @@
-"""A bus of dbn.mbo for the tests."""
+"""A dbn.mbo bus for the tests."""
 
 from __future__ import annotations
 
@@ -13,15 +13,11 @@ START_NS = 1_704_205_800 * PRICE
 
 
 def records(*orders: tuple[bytes, bytes, int, int, int]) -> np.ndarray:
-    """Makes records from (action, side, price, size, order id)."""
-    rows = np.zeros(len(orders), lapwing.Schema.shipped("dbn.mbo").dtype)
-    rows["length"] = rows.itemsize // 4
-    rows["rtype"] = 160
-    rows["publisher_id"] = PUBLISHER
-    rows["instrument_id"] = INSTRUMENT
-    rows["flags"] = LAST
-    rows["ts_event"] = rows["ts_recv"] = START_NS
-    for row, (action, side, price, size, order_id) in zip(rows, orders, strict=True):
+    """Creates records from (action, side, price, size, order id).""" rows = np.zeros(len(orders),
+    lapwing.Schema.shipped("dbn.mbo").dtype) rows["length"] = rows.itemsize // 4 rows["rtype"] = 160
+    rows["publisher_id"] = PUBLISHER rows["instrument_id"] = INSTRUMENT rows["flags"] = LAST
+    rows["ts_event"] = rows["ts_recv"] = START_NS for row, (action, side, price, size, order_id) in
+    zip(rows, orders, strict=True):
         row["action"], row["side"] = action, side
         row["price"], row["size"], row["order_id"] = price * PRICE, size, order_id
     return rows

@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
  *
  * @param call the number that {@link Duplex#start} returned
  * @param result OK if the other side answered; otherwise the reason, for example TIMED_OUT
- * @param isError true if the answer is an error of the other side: {@link #code()}, {@link #text()}
- * @param isLate the call had ended already ({@link ChannelOptions#lateReplies})
+ * @param isError true if the other side returned an error: {@link #code()}, {@link #text()}
+ * @param isLate the call had already ended ({@link ChannelOptions#lateReplies})
  * @param code number of the error, chosen by the server
  * @param type type of the answer, chosen by the server
  * @param payload payload of the answer, read-only, in its own memory
