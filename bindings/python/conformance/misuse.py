@@ -71,7 +71,9 @@ class OneOfEach(contextlib.ExitStack):
         yield from (self.books, self.listener, self.producer, self.consumer)
 
     def calls(self) -> list[Call]:
-        """One call on each object.""" nowhere = lapwing.Position(bytes(40)) return [
+        """One call on each object."""
+        nowhere = lapwing.Position(bytes(40))
+        return [
             self.publisher.inspect,
             lambda: self.subscriber.read(timeout=0),
             lambda: self.cursor.commit(nowhere),

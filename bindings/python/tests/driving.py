@@ -28,10 +28,12 @@ def start(folder, steps, **environment) -> subprocess.Popen:
 
 
 def ended(process) -> list[list[str]]:
-    """Waits for the driver and returns the answers to each step, as lists of lines.""" output,
-    errors = process.communicate(timeout=60) assert process.returncode == 0, errors answers =
-    output.split("\n.\n") assert answers.pop() == "" return [answer.split("\n") for answer in
-    answers]
+    """Waits for the driver and returns the answers to each step, as lists of lines."""
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    answers = output.split("\n.\n")
+    assert answers.pop() == ""
+    return [answer.split("\n") for answer in answers]
 
 
 def drive(folder, steps, **environment) -> list[list[str]]:

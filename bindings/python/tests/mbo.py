@@ -13,11 +13,15 @@ START_NS = 1_704_205_800 * PRICE
 
 
 def records(*orders: tuple[bytes, bytes, int, int, int]) -> np.ndarray:
-    """Creates records from (action, side, price, size, order id).""" rows = np.zeros(len(orders),
-    lapwing.Schema.shipped("dbn.mbo").dtype) rows["length"] = rows.itemsize // 4 rows["rtype"] = 160
-    rows["publisher_id"] = PUBLISHER rows["instrument_id"] = INSTRUMENT rows["flags"] = LAST
-    rows["ts_event"] = rows["ts_recv"] = START_NS for row, (action, side, price, size, order_id) in
-    zip(rows, orders, strict=True):
+    """Creates records from (action, side, price, size, order id)."""
+    rows = np.zeros(len(orders), lapwing.Schema.shipped("dbn.mbo").dtype)
+    rows["length"] = rows.itemsize // 4
+    rows["rtype"] = 160
+    rows["publisher_id"] = PUBLISHER
+    rows["instrument_id"] = INSTRUMENT
+    rows["flags"] = LAST
+    rows["ts_event"] = rows["ts_recv"] = START_NS
+    for row, (action, side, price, size, order_id) in zip(rows, orders, strict=True):
         row["action"], row["side"] = action, side
         row["price"], row["size"], row["order_id"] = price * PRICE, size, order_id
     return rows

@@ -33,12 +33,14 @@ class Page:
         self.environment = os.environ | {"PATH": path}
 
     def save(self, name):
-        """Saves the next program on the page.""" (self.folder /
-        name).write_text(self.programs.pop(0))
+        """Saves the next program on the page."""
+        (self.folder / name).write_text(self.programs.pop(0))
 
     def next(self, beginning):
-        """The next command on the page.""" command = self.commands.pop(0) assert
-        command.startswith(beginning), (beginning, command) return command
+        """The next command on the page."""
+        command = self.commands.pop(0)
+        assert command.startswith(beginning), (beginning, command)
+        return command
 
     def try_to_run(self, command):
         return subprocess.run(
@@ -69,8 +71,9 @@ class Page:
             process.wait(HANG_SECONDS)
 
     def until(self, command, is_there):
-        """Waits until a command succeeds and prints JSON that `is_there` accepts.""" deadline =
-        time.monotonic() + HANG_SECONDS while True:
+        """Waits until a command succeeds and prints JSON that `is_there` accepts."""
+        deadline = time.monotonic() + HANG_SECONDS
+        while True:
             done = self.try_to_run(command)
             if done.returncode == 0 and is_there(json.loads(done.stdout)):
                 return
@@ -113,8 +116,10 @@ def levels_of_program(said):
 
 
 def levels_of_command(said):
-    """The same levels, as printed by `lapwing book`.""" sides = {"B": [], "A": []} number =
-    r"\s+([\d.,]+)" for line in said.splitlines():
+    """The same levels, as printed by `lapwing book`."""
+    sides = {"B": [], "A": []}
+    number = r"\s+([\d.,]+)"
+    for line in said.splitlines():
         if row := re.match(rf"^{number}{number}{number} \|{number}{number}{number}$", line):
             orders, size, bid, ask, ask_size, ask_orders = row.groups()
             sides["B"].append(("B", bid, size, orders))

@@ -32,7 +32,8 @@ def record_batch(
     rows: np.ndarray, schema: Schema | None, prices: Prices = "int"
 ) -> pyarrow.RecordBatch:
     """Returns a column for each field except spare ones. The fields' metadata contains the
-    units.""" import pyarrow
+    units."""
+    import pyarrow
 
     number_of("prices", prices, _PRICES)
     if schema is None:

@@ -174,7 +174,8 @@ class Claim:
 
     def commit(self, bytes: int | None = None) -> None:
         """Sends the first `bytes`, or all of it. Raises misuse if a view of the memory is alive."""
-        self._check_open() self._channel.commit(len(self) if bytes is None else bytes, self._type)
+        self._check_open()
+        self._channel.commit(len(self) if bytes is None else bytes, self._type)
 
     def abort(self) -> None:
         """Ends the claim without sending a message."""
@@ -349,8 +350,8 @@ class Duplex(Channel):
         return self._handle.send_many(_pairs(messages), timeout_ns(timeout))
 
     def next(self, timeout: float | None = None) -> Request:
-        """Returns the next call or one-way message from the other side.""" return
-        Request(*self._handle.next(timeout_ns(timeout)))
+        """Returns the next call or one-way message from the other side."""
+        return Request(*self._handle.next(timeout_ns(timeout)))
 
     def reply(
         self,

@@ -38,8 +38,10 @@ class Listener(Handle[_native.Listener]):
         timeout: float | None = None,
     ) -> Listener:
         """Replaces the listener at `path`, as soon as the old one calls accept() or tend()."""
-        listener = cls.__new__(cls) options = (text_of(path), _uid(peer_uid), timeout_ns(timeout))
-        listener._handle = opened(lambda: _native.take_over(*options), timeout) return listener
+        listener = cls.__new__(cls)
+        options = (text_of(path), _uid(peer_uid), timeout_ns(timeout))
+        listener._handle = opened(lambda: _native.take_over(*options), timeout)
+        return listener
 
     def accept(
         self,

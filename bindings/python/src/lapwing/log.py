@@ -88,7 +88,8 @@ def read() -> tuple[str, int]:
 
 
 def lines() -> Iterator[str]:
-    """Removes and yields the lines in the queue.""" while True:
+    """Removes and yields the lines in the queue."""
+    while True:
         try:
             line, _ = read()
         except WouldBlock:

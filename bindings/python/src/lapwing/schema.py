@@ -200,7 +200,8 @@ def _named(columns: list[str]) -> str:
 
 
 def described(directory: str) -> Schema | None:
-    """Returns the current schema of the bus's records, or None if there is none.""" try:
+    """Returns the current schema of the bus's records, or None if there is none."""
+    try:
         return Schema.of_bus(directory)
     except Error:  # not described, or just removed: treat rows as plain bytes
         return None

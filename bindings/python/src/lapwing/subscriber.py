@@ -62,7 +62,8 @@ class Start:
 
     @classmethod
     def oldest(cls) -> Start:
-        """Starts with the oldest retained record.""" return cls(1)
+        """Starts with the oldest retained record."""
+        return cls(1)
 
     @classmethod
     def sequence(cls, sequence: int) -> Start:
@@ -290,8 +291,8 @@ class Subscriber(Handle[_native.Subscriber]):
 
     @property
     def schema(self) -> Schema | None:
-        """The schema as of the last event "session" or "reset"; None if not described.""" return
-        self._record_schema
+        """The schema as of the last event "session" or "reset"; None if not described."""
+        return self._record_schema
 
     @property
     def dtype(self) -> np.dtype:
@@ -369,8 +370,8 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._order_schema
 
     def _schema_of_state(self) -> Schema | None:
-        """Returns the schema of a state's entries. The entries of "latest" are records.""" if
-        self.inspect().fold != "orders":
+        """Returns the schema of a state's entries. The entries of "latest" are records."""
+        if self.inspect().fold != "orders":
             return self._record_schema
         return self._orders()
 
