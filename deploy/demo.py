@@ -40,8 +40,8 @@ class Demo(Processes):
     @staticmethod
     def count_records(feed):
         """The number of records, assuming one size for all: accurate enough to choose a pace."""
-        unpack = ["zstd", "-dcq", feed] if feed.endswith(".zst") else ["cat", feed] with
-        subprocess.Popen(unpack, stdout=subprocess.PIPE) as unpacked:
+        unpack = ["zstd", "-dcq", feed] if feed.endswith(".zst") else ["cat", feed]
+        with subprocess.Popen(unpack, stdout=subprocess.PIPE) as unpacked:
             start = unpacked.stdout.read(1 << 20)
             total = len(start)
             while block := unpacked.stdout.read(1 << 20):
@@ -239,9 +239,10 @@ def run_day(demo):
 
 
 def read_back(demo):
-    """Publishes the crashing recorder's file on a separate bus; returns its digest.""" bus =
-    str(demo.folder / "read-back") reader = demo.tail("recording", bus=bus) publisher =
-    demo.start("publisher-3", "publish", "--source", f"dbn:{demo.recording}",
+    """Publishes the crashing recorder's file on a separate bus; returns its digest."""
+    bus = str(demo.folder / "read-back")
+    reader = demo.tail("recording", bus=bus)
+    publisher = demo.start("publisher-3", "publish", "--source", f"dbn:{demo.recording}",
                            "--await", "1", bus=bus)
     if publisher.wait(HANG_SECONDS) != 0:
         raise RuntimeError("the recording cannot be read back:\n" + demo.errors("publisher-3"))

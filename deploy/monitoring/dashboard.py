@@ -50,9 +50,9 @@ def query(expression, legend="", instant=False, as_heatmap=False):
 
 def steps(*values):
     """Colors of a value: green below the first limit, then each color from its limit upwards."""
-    colors = [models.Threshold(value=None, color="green")] colors += [models.Threshold(value=limit,
-    color=color) for limit, color in values] return
-    dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(colors)
+    colors = [models.Threshold(value=None, color="green")]
+    colors += [models.Threshold(value=limit, color=color) for limit, color in values]
+    return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(colors)
 
 
 def completed(panel, title, description, queries, unit, width, height):
@@ -312,9 +312,10 @@ def line_of(part):
 
 
 def text_of(model):
-    """The text of the file: one line for each panel, and one line for everything else.""" parts =
-    json.loads(json.dumps(model, cls=JSONEncoder)) panels = ",\n".join(line_of(panel) for panel in
-    parts.pop("panels")) return f'{line_of(parts)[:-1]}, "panels": [\n{panels}\n]}}\n'
+    """The text of the file: one line for each panel, and one line for everything else."""
+    parts = json.loads(json.dumps(model, cls=JSONEncoder))
+    panels = ",\n".join(line_of(panel) for panel in parts.pop("panels"))
+    return f'{line_of(parts)[:-1]}, "panels": [\n{panels}\n]}}\n'
 
 
 if __name__ == "__main__":

@@ -46,14 +46,14 @@ def metric_of(series, metrics):
 
 
 def selectors(expression):
-    """(name of a series, labels that select it) for each selector of our metrics.""" for found in
-    re.finditer(rf"({NAME})(?:\s*\{{([^}}]*)\}})?", expression):
+    """(name of a series, labels that select it) for each selector of our metrics."""
+    for found in re.finditer(rf"({NAME})(?:\s*\{{([^}}]*)\}})?", expression):
         yield found[1], re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", found[2] or "")
 
 
 def faults(expression, metrics):
-    """Metrics and labels in an expression that are not in the list, a sentence for each.""" for
-    series, labels in selectors(expression):
+    """Metrics and labels in an expression that are not in the list, a sentence for each."""
+    for series, labels in selectors(expression):
         metric = metric_of(series, metrics)
         if metric is None:
             yield f"{series} is not a series of a listed metric"

@@ -13,7 +13,8 @@ ROW = r"^\| ((?:`\w+`(?: h)?(?:, )?)+) \| ([\w, ]*)\| .+ \|$"
 
 def listed(text):
     """{name: (is a histogram, labels)} from the series table and the sentence about the process."""
-    found = {} for names, labels in re.findall(ROW, text.split("\n## Series\n")[1], re.M):
+    found = {}
+    for names, labels in re.findall(ROW, text.split("\n## Series\n")[1], re.M):
         for name, histogram in re.findall(r"`(\w+)`( h)?", names):
             found[f"lapwing_{name}"] = (bool(histogram), tuple(labels.replace(",", " ").split()))
     return found | {name: (False, ()) for name in re.findall(r"`(process_\w+)`", text)}

@@ -24,8 +24,9 @@ DONE = 0
 
 
 def commands_of(unit):
-    """The arguments in ExecStart=.""" (line,) = re.findall(r"^ExecStart=/usr/bin/lapwing (.*)$",
-    unit.read_text(), re.M) return line.split()
+    """The arguments in ExecStart=."""
+    (line,) = re.findall(r"^ExecStart=/usr/bin/lapwing (.*)$", unit.read_text(), re.M)
+    return line.split()
 
 
 class Units(harness.ProgramTest):
