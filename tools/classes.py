@@ -31,9 +31,10 @@ Size = collections.namedtuple("Size", "members functions place")
 
 
 def product_path(cursor):
-    """The path, relative to the root, of a product class; None for other classes.""" file =
-    cursor.location.file path = pathlib.Path(file.name).resolve() if file else None if path is None
-    or not path.is_relative_to(ROOT):
+    """The path, relative to the root, of a product class; None for other classes."""
+    file = cursor.location.file
+    path = pathlib.Path(file.name).resolve() if file else None
+    if path is None or not path.is_relative_to(ROOT):
         return None
     name = str(path.relative_to(ROOT))
     is_test = re.search(r"_test\.(cc|h)$|_fuzz\.cc$|(^|/)fuzz/", name)

@@ -103,9 +103,11 @@ def options_of(lines):
 
 
 def parsed(text):
-    """The parts of a help text, without its exit codes.""" text = text.split(EXIT_CODES)[0] about,
-    usage, rest = re.fullmatch(r"(.*?)\nUsage: (.*?)\n\n(.*)", text, re.S).groups() lines,
-    paragraphs = [], [] for paragraph in rest.strip("\n").split("\n\n"):
+    """The parts of a help text, without its exit codes."""
+    text = text.split(EXIT_CODES)[0]
+    about, usage, rest = re.fullmatch(r"(.*?)\nUsage: (.*?)\n\n(.*)", text, re.S).groups()
+    lines, paragraphs = [], []
+    for paragraph in rest.strip("\n").split("\n\n"):
         first, *others = paragraph.split("\n")
         if first in ("Positionals:", "Options:"):
             lines += others

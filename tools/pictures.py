@@ -30,9 +30,10 @@ GROUND = "#11161c"
 
 
 def terminal(lapwing, buses):
-    """The screen of `lapwing top` in the subscribers view, as HTML.""" screen =
-    pyte.Screen(COLUMNS, ROWS) stream = pyte.ByteStream(screen) child = pexpect.spawn(lapwing,
-    ["top", *buses], dimensions=(ROWS, COLUMNS),
+    """The screen of `lapwing top` in the subscribers view, as HTML."""
+    screen = pyte.Screen(COLUMNS, ROWS)
+    stream = pyte.ByteStream(screen)
+    child = pexpect.spawn(lapwing, ["top", *buses], dimensions=(ROWS, COLUMNS),
                           env={"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin"})
     child.send("2")
     until = time.monotonic() + 6

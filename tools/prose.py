@@ -183,7 +183,9 @@ def print_counts():
 
 def print_sample(count, seed):
     """Sentences drawn at random, for a reader to judge. The same seed always draws the same
-    sentences.""" found = [] for path, text in texts(git("ls-files").splitlines()):
+    sentences."""
+    found = []
+    for path, text in texts(git("ls-files").splitlines()):
         for block in blocks(path, text):
             if block.kind in (*ERROR_KINDS, "comment") and block.form == "text":
                 found += [f"{path}:{block.numbers[0]}: {' '.join(sentence.split())}"

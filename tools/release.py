@@ -171,7 +171,9 @@ def set_version(tree, version, date):
 
 def joined_lines(text):
     """The text with one line for each paragraph and item, because release pages keep line
-    breaks.""" lines = [] for line in text.split("\n"):
+    breaks."""
+    lines = []
+    for line in text.split("\n"):
         continues = lines and lines[-1] and line and not re.match(r"(- |\||#|```|    )", line)
         if continues and not re.match(r"(\||#|```)", lines[-1]):
             lines[-1] += " " + line.strip()
@@ -181,10 +183,11 @@ def joined_lines(text):
 
 
 def notes(tree):
-    """A draft of the release page.""" version, body = newest_section(tree.read("CHANGELOG.md")) day
-    = re.search(DATE[1], tree.read(DATE[0]))[1] body = re.sub(r"^###", "##",
-    joined_lines(body.strip()), flags=re.M) return (f"# Lapwing {version}\n\nReleased on {day}. See
-    `docs/versions.md` before you upgrade. "
+    """A draft of the release page."""
+    version, body = newest_section(tree.read("CHANGELOG.md"))
+    day = re.search(DATE[1], tree.read(DATE[0]))[1]
+    body = re.sub(r"^###", "##", joined_lines(body.strip()), flags=re.M)
+    return (f"# Lapwing {version}\n\nReleased on {day}. See `docs/versions.md` before you upgrade. "
             f"Verify downloads with `sha256sum --check SHA256SUMS`.\n\n{body}\n")
 
 

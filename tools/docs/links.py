@@ -24,7 +24,8 @@ def in_tree(page, target):
 
 
 def in_site(path):
-    """The path in the site of a file in the tree.""" if path.startswith("docs/"):
+    """The path in the site of a file in the tree."""
+    if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return f"project/{path}" + ("" if path.endswith(PLAIN) else ".md")
 
