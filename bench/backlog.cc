@@ -1,5 +1,5 @@
 // The publisher for bench/time_to_live.py. It publishes a backlog of synthetic market-by-order
-// records // as fast as possible, then continues at a fixed rate on request.
+// records as fast as possible, then continues at a fixed rate on request.
 //
 //   lapwing_backlog BUS RECORDS RATE
 //

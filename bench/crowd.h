@@ -37,7 +37,7 @@ constexpr bool replaces_members(Treatment treatment) {
 }
 
 // True if about as many members were replaced in both crowds: at most a quarter more, plus ten to
-// // allow for chance in a short row.
+// allow for chance in a short row.
 bool replaced_alike(double one, double other);
 
 struct CrowdSpec {

@@ -1,8 +1,8 @@
 // The records that a benchmark publishes or copies: packed in a buffer that stays in the cache, as
-// // if from a feed's decoder, and used cyclically.
+// if from a feed's decoder, and used cyclically.
 //
 // Thread safety: one thread. next() and next_batch() take a few instructions, the same number for
-// // every subject and floor.
+// every subject and floor.
 #pragma once
 
 #include <cstddef>

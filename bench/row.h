@@ -87,7 +87,7 @@ struct RowResult {
   std::string skipped;  // reason for the missing ratio; empty if there is one
   std::string note;     // limitation of the ratio's meaning
   // For rows that test for any difference: the probability that it is chance. It is used instead of
-  // // the ratio (bench/sign_flip.h).
+  // the ratio (bench/sign_flip.h).
   std::optional<double> chance;
 
   double median_ratio() const;

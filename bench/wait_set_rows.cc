@@ -118,7 +118,7 @@ void let_all_sleep() {
 }
 
 // The wake-up time of a sleeper that `count` buses wake one after another. It waits for all of them
-// // in a set, or each time for only the next one.
+// in a set, or each time for only the next one.
 double wake_of_buses_ns(const Setting& setting, Placement placement, std::size_t count, bool in_set,
                         std::size_t wakes) {
   const Buses buses(setting, count);

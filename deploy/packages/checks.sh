@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Functions for the package tests. Set $work to a directory first. shellcheck
-# disable=SC2034,SC2154 # set and read by the tests
+# Functions for the package tests. Set $work to a directory first.
+# shellcheck disable=SC2034,SC2154 # set and read by the tests
 passed=0 failed=0 skipped=0
 
 skip() { printf 'SKIPPED: %s\n' "$1"; exit 77; }

@@ -125,7 +125,7 @@ void run_echo(const Options& options, Peer& peer) {
 }
 
 // Announces that all records have been published, and stays until they are received. Records that
-// // were taken may not have been sent yet, and the memory may disappear with this side.
+// were taken may not have been sent yet, and the memory may disappear with this side.
 template <typename Peer>
 void announce_and_stay(const Options& options, Peer& peer) {
   announce(options, "published");
