@@ -1,8 +1,8 @@
-// Complete buses for the rows: a publisher whose helper threads do not run on the measured core, //
+// Complete buses for the rows: a publisher whose helper threads do not run on the measured core,
 // and subscribers that attach before the measurement begins.
 //
-// Thread safety: one thread. Each bus has its own directory below the one in Setting. It is //
-// removed after the publisher has closed.
+// Thread safety: one thread. Each bus has its own directory below the one in Setting. It is removed
+// after the publisher has closed.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A crowd of processes next to a publisher: its own subscribers, or strangers that do the same //
+// A crowd of processes next to a publisher: its own subscribers, or strangers that do the same
 // amount of similar work on other memory. They are left parked, stopped, or continuously replaced.
 //
 // Thread safety: one thread. All processes run on the given cores as children of a child, and end

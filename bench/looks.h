@@ -59,8 +59,8 @@ class Looks {
   std::uint64_t in_writing_ = 0;  // stamps of records being written
 };
 
-// Round trips as in the rows, with this side's waits counted after the warm-up. The time //
-// includes the counting.
+// Round trips as in the rows, with this side's waits counted after the warm-up. The time includes
+// the counting.
 double counted_ring_round_trip_ns(const Setting& setting, Placement placement,
                                   std::size_t round_trips, Rhythm rhythm, Looks& looks);
 double counted_bus_round_trip_ns(const Setting& setting, Placement placement,

@@ -1,8 +1,8 @@
 // A disk for a journal that is slower than the real one: it has a limited rate in bytes per second
 // and additional time per sync. Data is written to the real disk.
 //
-// The archiver's writes run one after another, as on one device. A sync waits for the writes //
-// requested before it, and does not delay later ones. The journal's other operations (names, //
+// The archiver's writes run one after another, as on one device. A sync waits for the writes
+// requested before it, and does not delay later ones. The journal's other operations (names,
 // reservations) take equally long, but do not use that queue.
 //
 // Thread safety: as required by WriteQueue and Disk. The clock is called from the same thread.

@@ -1,4 +1,4 @@
-// The cost of subscribers for the publisher, and the age of records on arrival, for 1 to 64 //
+// The cost of subscribers for the publisher, and the age of records on arrival, for 1 to 64
 // subscribers with each wait strategy, compared with as many strangers that wait in the same way.
 #include <algorithm>
 #include <string>

@@ -66,7 +66,7 @@ class Child {
   pid_t pid_;
 };
 
-// One pause in a spin loop. Ends the benchmark when the other side has been silent for //
+// One pause in a spin loop. Ends the benchmark when the other side has been silent for
 // kSilenceNsMax, so that a crash there does not leave this process spinning.
 inline constexpr std::uint64_t kSilenceNsMax = 300'000'000'000;
 class Patience {

@@ -1,4 +1,4 @@
-// An order gateway for many clients on one thread, and a client. Orders and cancels are calls, a //
+// An order gateway for many clients on one thread, and a client. Orders and cancels are calls, a
 // fill is a one-way message. Either side can be killed at any time: the client reconnects and sends
 // all unsettled orders again, because the gateway forgets the orders of a disconnected client.
 //

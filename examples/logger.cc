@@ -1,4 +1,4 @@
-// A logger that writes the records of a bus to a file. The file is the same, byte for byte, //
+// A logger that writes the records of a bus to a file. The file is the same, byte for byte,
 // regardless of when the logger is killed.
 //
 //   logger /tmp/es /tmp/es.log

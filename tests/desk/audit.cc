@@ -1,4 +1,4 @@
-// Audits the desk's journals. Exits with 1 if something is missing, duplicated, or based on old //
+// Audits the desk's journals. Exits with 1 if something is missing, duplicated, or based on old
 // data.
 //   audit numbers BUS        each record's number, or order, is its sequence
 //   audit fills BUS          each trader's orders occur once, in order

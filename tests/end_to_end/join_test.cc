@@ -1,4 +1,4 @@
-// Joins a running stream at random moments: every sequence arrives once and in order, even with //
+// Joins a running stream at random moments: every sequence arrives once and in order, even with
 // lapped records, kills and silences. Set LAPWING_JOINS=1000 for the full number.
 #include <atomic>
 #include <chrono>

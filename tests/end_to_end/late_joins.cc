@@ -3,8 +3,8 @@
 //
 //   late_joins BUS JOINS SEED      prints JSON; exits with 1 after a difference or loss
 //
-// The reference folds every record and keeps the digest of its state at each multiple of //
-// kDigestEvery. A joiner continues from its snapshot until it has caught up and is at such a //
+// The reference folds every record and keeps the digest of its state at each multiple of
+// kDigestEvery. A joiner continues from its snapshot until it has caught up and is at such a
 // multiple, where it compares. Not thread-safe except where stated.
 #include <atomic>
 #include <chrono>

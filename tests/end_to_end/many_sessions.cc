@@ -1,7 +1,7 @@
 // Adds a long history to a closed journal: many_sessions JOURNAL_ROOT COUNT
 //
-// Rewrites `sessions` and its copy: the existing session keeps its records. COUNT - 1 sessions //
-// without records follow, as from a publisher that is restarted on a quiet feed. Exit: 0 done, 1 //
+// Rewrites `sessions` and its copy: the existing session keeps its records. COUNT - 1 sessions
+// without records follow, as from a publisher that is restarted on a quiet feed. Exit: 0 done, 1
 // failed.
 #include <unistd.h>
 #include <xxhash.h>

@@ -110,7 +110,7 @@ void refuse_another_roudi() {
   close(descriptor);
 }
 
-// Becomes RouDi, with chunks of one size. The lock is on a folder, and RouDi holds it until it //
+// Becomes RouDi, with chunks of one size. The lock is on a folder, and RouDi holds it until it
 // ends.
 [[noreturn]] void drive(const Options& options) {
   const std::string parent = options.shared.substr(0, options.shared.rfind('/'));

@@ -1,5 +1,5 @@
-// Library memory that is lent to Python. It is not returned while a view of it is alive. The //
-// buffer protocol counts the views.
+// Library memory that is lent to Python. It is not returned while a view of it is alive. The buffer
+// protocol counts the views.
 #pragma once
 
 #include <lapwing.h>

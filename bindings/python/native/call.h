@@ -139,7 +139,7 @@ class Timeout {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Runs call(timeout_ns) without the GIL until it returns, times out or is interrupted by //
+// Runs call(timeout_ns) without the GIL until it returns, times out or is interrupted by
 // interrupt(). On the main thread a signal ends the call; it is repeated if the handler returns.
 template <typename Call>
 lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) {
