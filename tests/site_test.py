@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Builds the documentation site, checks its links, and opens it in Chromium from its files.
+"""Builds the documentation site, checks its links, and opens its files in Chromium.
 
-LAPWING_SITE_PNGS is a directory for pictures of each kind of page, in both widths and themes.
+LAPWING_SITE_PNGS is a directory for screenshots of each kind of page, in both widths and themes.
 """
 
 import html.parser
@@ -62,7 +62,7 @@ LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "lin
 
 
 class Page(html.parser.HTMLParser):
-    """The links of a page, the files that it loads, and its anchors."""
+    """The links on a page, the files that it loads, and its anchors."""
 
     def __init__(self, path):
         super().__init__()
@@ -88,7 +88,7 @@ class Built(unittest.TestCase):
         cls.pages = {path: Page(path) for path in SITE.rglob("*.html") if path.name != "404.html"}
 
     def test_links(self):
-        """The target of each link is a file of the site, and an anchor in it."""
+        """The target of each link is a file in the site, and an anchor in that file."""
         broken, count = [], 0
         for page in self.pages.values():
             for link in page.links + page.loads:
@@ -98,7 +98,7 @@ class Built(unittest.TestCase):
                 count += 1
                 path = Path(os.path.normpath(page.path.parent / unquote(url.path))) if url.path else page.path
                 anchors = self.pages[path].anchors | {"", "__top"} if path in self.pages else {""}
-                # Doxygen links to anchors of members that it hides.
+                # Doxygen links to the anchors of members that it hides.
                 is_doxygen = page.path.is_relative_to(SITE / "cpp")
                 if not path.is_file() or (unquote(url.fragment) not in anchors and not is_doxygen):
                     broken.append(f"{page.path.relative_to(SITE)}: {link}")

@@ -103,7 +103,7 @@ class Monitoring(harness.ProgramTest):
         return port
 
     def view(self):
-        """A client that watches the bus and reads one message."""
+        """Opens a view of the bus and reads one message."""
         self.until("the bus to be known", lambda: get(
             self.port, f"/api/v1/view?bus={self.bus}", TOKEN)[0] == 426)
         connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)

@@ -131,7 +131,7 @@ class AnOperator(harness.BusTest):
 
     def test_retention_that_somebody_removes_is_no_loss(self):
         publisher = self.publish("publish", RECORDS, "--retain-bytes", 4 * SEGMENT_BYTES)
-        # As long as it can remove segments, it writes a new one without a message.
+        # While it is still removing segments, it would write a new one without a message.
         self.until("retention", lambda: harness.kept_bytes(self.root, SEGMENT_RECORDS, RECORDS)
                    <= 4 * SEGMENT_BYTES)
         next(self.root.glob("*/retention")).unlink()

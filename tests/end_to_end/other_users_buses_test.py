@@ -155,7 +155,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.until("the view to be live", lambda: view.read()["state"] == "live")
         top = self.start("top", "top", "--json", "--interval", "100ms", "--user", OTHER_UID)
         self.until("a reading", lambda: theirs in top.out())
-        publisher.signal(signal.SIGSTOP)  # the signal would end it
+        publisher.signal(signal.SIGSTOP)  # truncating its ring would end it
         ring = self.ring_of(theirs)
         for size in (4096 + 100, 100, 0):
             os.truncate(ring, size)

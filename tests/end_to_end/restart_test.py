@@ -11,7 +11,7 @@ import harness
 KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
 RATE = 50_000
 RUN_SECONDS_MAX = 0.6   # from a publisher's launch to its kill: before, during or after its start
-SLOWER = 4  # factor by which the kills may be slower, so that the feed does not end before them
+SLOWER = 4  # factor by which the kills may be slower without outlasting the feed
 TAIL_RECORDS = 400_000  # records left for the last publisher, which is not killed
 QUIET = ("--until-closed", "--format", "none", "--summary")
 
