@@ -41,7 +41,7 @@ namespace Lapwing
         /// <summary>The path or name that was loaded.</summary>
         public static string Path { get; private set; }
 
-        /// <summary>The release of the library, for example "0.2.0".</summary>
+        /// <summary>The release of the library, "0.2.0".</summary>
         public static string Release { get; private set; }
 
         /// <summary>The version of the library's C interface.</summary>

@@ -41,7 +41,7 @@ const library = load(path);
 const abi = new Uint32Array(1);
 const versionOf = library.func('lapwing_version', ...signature('lapwing_version'));
 
-/** The release of the library ("0.2.0") and the version of its C interface ("1.0"). */
+/** The release of the library, "0.2.0", and its C interface, "1.0". */
 export const version: { readonly release: string; readonly abi: string } = checkedVersion();
 
 function checkedVersion() {

@@ -114,7 +114,7 @@ pub use wait_set::{Ready, SourceId, SourceKind, WaitSet, Waitable};
 /// The version of the loaded library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// For example `0.2.0`.
+    /// `0.2.0` for example.
     pub release: &'static str,
     pub abi_major: u16,
     pub abi_minor: u16,
