@@ -3,9 +3,9 @@
 //   line    round trip of a value over one cache line that stays in both caches
 //   walk    round trip over a new cache line each time, as many lines as the ring has slots, with
 //           one 8-byte store each: the minimum for any ring
-//   copy    one memcpy of each record: slot by slot into as much memory as the ring has, or from as
+//   copy    one memcpy per record: slot by slot into as much memory as the ring has, or from as
 //           much memory as the journal has into a buffer
-//   stream  one way: only writes and reads of complete lines; the writer does not overrun the
+//   stream  one way: only writes and reads complete lines; the writer does not overrun the
 //           reader
 //   wake    from just before FUTEX_WAKE to the return of FUTEX_WAIT in another process
 //

@@ -20,7 +20,7 @@ struct TypedRecord {
   std::uint64_t words[kBytes / 8];
 };
 
-// Records that describe themselves: only words, and with one word stamped by a TypedPublisher.
+// Records that describe themselves: only words, or with one word stamped by a TypedPublisher.
 struct WordsRecord {
   std::uint64_t words[7];
 };

@@ -40,7 +40,7 @@ class RecordingTest(harness.BusTest):
         kill = 0
         steps = RUN_SECONDS_MAX / 2 / FEED_PAUSE_SECONDS  # approximately, per kill
 
-        def feed():  # steadily, but never beyond the kills' share
+        def feed():  # steadily, but never ahead of the kills
             fed = 0
             while kill < KILLS:
                 fed = min(fed + 1 / steps, kill + 1)
