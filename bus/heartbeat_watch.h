@@ -1,6 +1,6 @@
 // Measures the age of a publisher's heartbeat.
 //
-// The heartbeat is a time of the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
+// The heartbeat is a time on the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
 // subtracts it from its own clock. In another time namespace, that clock has a different offset. In
 // that case, and if the heartbeat is in the future, the reader measures with its own clock how long
 // the value has remained unchanged. The first age is then 0. So a silent publisher is detected

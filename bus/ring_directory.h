@@ -36,8 +36,8 @@ std::string private_ring_directory_path(std::optional<unsigned> group,
                                         const std::vector<std::string>& found);
 std::string private_ring_directory_path(std::optional<unsigned> group);
 // Returns the directory to use, and creates it if it is missing. `found` as above. Errors:
-// kNotPermitted if the user's directory has more permissions, or if the user has another kind of
-// file with that name. Links are not followed.
+// kNotPermitted if the user's directory has a more permissive mode, or if the user has another kind
+// of file with that name. Links are not followed.
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group,
                                                    const std::vector<std::string>& found);
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);

@@ -6,7 +6,7 @@
 //
 // The file has no name until it is fully allocated, its header is written and its mode is lowered
 // to 0400 (0440 with a group). Therefore a full tmpfs is an error and never a SIGBUS, a reader
-// never finds a partial ring, and a publisher that is killed before that leaves nothing behind.
+// never finds a partial ring, and a publisher that is killed before then leaves nothing behind.
 // Memory that others map is never formatted again: a restart makes a new file.
 #pragma once
 

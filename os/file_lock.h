@@ -35,7 +35,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;
 inline constexpr int kLockRetryIntervalMs = 20;
 
-// Returns when a retry that begins now ends. An unlimited wait lasts 31 years, the clock's
+// Returns the end time of a retry that begins now. An unlimited wait lasts 31 years, the clock's
 // limit.
 inline std::chrono::steady_clock::time_point retry_deadline(std::uint64_t retry_ns) {
   constexpr std::uint64_t kRetryNsMax = 1'000'000'000'000'000'000;

@@ -75,7 +75,7 @@ class Disk {
   // The space that the file uses, in bytes. Less than its size if it has holes.
   virtual absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) = 0;
   // Locks the file against other writers until this process closes it or ends (os/file_lock.h). The
-  // file must be open for writing. Waits up to retry_ns for its holder, then returns kInUse.
+  // file must be open for writing. Waits up to retry_ns for a holder, then returns kInUse.
   virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }
   // Maps a whole finished file, read-only. Returns nullopt if the disk does not support mappings,
   // or if users other than this one and root could truncate the file, which raises SIGBUS in
@@ -95,8 +95,8 @@ class Disk {
   virtual absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) = 0;
 
   // From now on, every path at or below `directory` is looked up in the directory that has this
-  // name now, even if it is moved, and links below it are not followed. A directory that cannot be
-  // opened is looked up by its name, as on a disk that does not implement anchors.
+  // name now, even if that directory is moved, and links below it are not followed. A directory
+  // that cannot be opened is looked up by its name, as on a disk that does not implement anchors.
   virtual void anchor(const std::string& /*directory*/) {}
   // The state of the anchored directory that contains `path`.
   virtual AnchorState anchor_state(const std::string& /*path*/) { return AnchorState::kStands; }

@@ -1,6 +1,6 @@
 // Time, futex, eventfd, membarrier: all system calls with which the bus waits and wakes.
 //
-// Thread safety: every function may be called from any thread. They retry on EINTR where that is
+// Thread safety: every function may be called from any thread. Each retries on EINTR where that is
 // correct.
 #pragma once
 

@@ -43,7 +43,7 @@ constexpr const char* name_of(ProcessState state) {
 
 // Namespaces of this process.
 ProcessNamespaces own_namespaces();
-// A process of this pid namespace. start_ticks is 0 if the kernel does not report it.
+// A process in this pid namespace. start_ticks is 0 if the kernel does not report it.
 ProcessIdentity identity_of(std::uint32_t pid);
 ProcessState state_of(const ProcessIdentity& process);
 

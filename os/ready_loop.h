@@ -141,7 +141,7 @@ class ReadyLoop {
 
   // Counts a check. Returns true if it must be of everything.
   bool is_round_due();
-  // Makes the next check one of everything.
+  // Makes the next check a check of everything.
   void begin_round() { checks_left_ = 0; }
 
   // Like Watch::add().

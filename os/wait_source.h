@@ -13,8 +13,8 @@
 // The last poll before a sleep is between prepare_wait() and finish_wait(), so no wake-up is
 // missed. In between, its other calls return misuse.
 //
-// Thread safety: that of the source; the set's calls count as calls of the source.
-// Ownership: none. A source that is destroyed leaves its owner, and may outlive it.
+// Thread safety: that of the source; the set's calls count as calls on the source.
+// Ownership: none. A source leaves its owner when it is destroyed, and may outlive the owner.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class WaitSource {
   // Returns nullopt if the source has not prepared. Then call is_ready() again at once.
   virtual std::optional<WakeUp> prepare_wait() = 0;
   virtual void finish_wait() = 0;
-  // False: nothing wakes it, so a set with it must not sleep.
+  // False: nothing wakes it, so a set that contains it must not sleep.
   virtual bool can_sleep() const { return true; }
   // While it is prepared, readable when it may be ready; -1: it has no descriptor. Does not change
   // until the source has ended.

@@ -2,8 +2,8 @@
 // No behaviour; see docs/explanation/channel-protocol.md for the protocol.
 //
 // They begin like the control socket's frames and share their numbering. ChannelHello and
-// ChannelWelcome carry one descriptor (SCM_RIGHTS), that of the sender's memory file. HandedOver
-// carries the listening socket, then those of the waiting peers. Other frames carry no descriptors.
+// ChannelWelcome carry one descriptor (SCM_RIGHTS): the sender's memory file. HandedOver carries
+// the listening socket, then the sockets of the waiting peers. Other frames carry no descriptors.
 #pragma once
 
 #include <cstddef>

@@ -381,7 +381,7 @@ static_assert(offsetof(EndOfListFrame, tag) == 40);
 static_assert(offsetof(EndOfListFrame, by_reason) == 48);
 
 // The ages of the records that a subscriber has delivered since it was opened. Sent every second in
-// which some were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
+// which ages were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
 inline constexpr std::size_t kLatencyCounts = 114;
 struct LatencyReportFrame {
   FrameHeader header;
@@ -577,7 +577,7 @@ constexpr FrameLength control_frame_length(FrameType type) {
   return {first != 0 ? first : sizeof(FrameHeader), kFrameBytesMax};
 }
 
-// Limits of the publisher's side of the socket.
+// Limits on the publisher's side of the socket.
 inline constexpr std::size_t kClientsMax = 1024;
 inline constexpr std::size_t kMissingMax = 1024;  // subscribers that have not returned
 // Extra connections for requests from the bus's owner and root, who can then list the clients.

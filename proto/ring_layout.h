@@ -1,5 +1,5 @@
-// The ring file, byte for byte. No behaviour; lapwing/detail/slot_words.h is the slot protocol over
-// it, and docs/reference/file-formats.md describes the file.
+// The ring file, byte for byte. No behaviour; lapwing/detail/slot_words.h contains its slot
+// protocol, and docs/reference/file-formats.md describes the file.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
 //   page 1      RingWords   one value per 128 bytes, written by the publisher's process only: the

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kDescriptorsReserved = 256;
 constexpr std::size_t kClientsAlways = 16;  // however few descriptors there are
 
-// Each member of the group gets this part of the client limit, so that none locks out the others.
+// Each member of the group gets this share of the client limit, so that none locks out the others.
 constexpr std::size_t kUserParts = 2;
 
 std::size_t clients_max() {

@@ -1,4 +1,4 @@
-// The limits on a client of the control server, and the effect on other clients.
+// Tests the limits on a client of the control server, and their effect on other clients.
 
 #include <sys/ioctl.h>
 
@@ -150,7 +150,7 @@ TEST_CASE("A list that is asked for again before its end gives way to the new on
   for (int i = 0; i < 100; ++i) clients.push_back(greeted(server));
   BareClient asker = greeted(server, hello_frame("asker", ClientRole::kTool));
   REQUIRE(asker.send(list_frame(1)));
-  server.server->turn(server.now_ns);  // reads the question
+  server.server->turn(server.now_ns);  // reads the request
   server.server->turn(server.now_ns);  // sends a part
   REQUIRE(asker.send(list_frame(2)));
   server.settle();
@@ -440,7 +440,7 @@ TEST_CASE("Who joins or leaves while a list is sent does not disturb it") {
   for (int i = 0; i < 200; ++i) clients.push_back(greeted(server));
   BareClient asker = greeted(server, hello_frame("asker", ClientRole::kTool));
   REQUIRE(asker.send(list_frame()));
-  server.server->turn(server.now_ns);  // reads the question
+  server.server->turn(server.now_ns);  // reads the request
   server.server->turn(server.now_ns);  // sends a part
   for (int i = 0; i < 100; ++i) clients.pop_back();
   for (int i = 0; i < 50; ++i) clients.push_back(greeted(server));

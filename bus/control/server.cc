@@ -24,7 +24,7 @@ constexpr int kEventsPerTurn = 16;
 constexpr int kAcceptsPerTurn = 4;
 
 // Room in the kernel for frames that a client does not read: 1,024 such clients cost the publisher
-// 64 MiB (the kernel doubles the figure), not the default's 208 MiB.
+// 64 MiB (the kernel doubles the figure), instead of 208 MiB by default.
 constexpr int kSendBufferBytes = 32 * 1024;
 
 RefusedFrame refused_frame(Errc code, const std::string& why) {

@@ -7,7 +7,7 @@
 // The server answers Hello, lists and reports. It passes Flush and Prune to the publisher, which
 // answers them through answer_flushes() and answer_prune(). The owner calls answer_flushes()
 // whenever durable or the journal's condition has changed. It also does so after every turn while
-// flushes_waiting(), because durable may have advanced since the connection read the Welcome.
+// flushes are waiting, because durable may have advanced since the connection read the Welcome.
 //
 // Limits (in connection.h and proto/control_frames.h): clients, frame rate, handshake time, queued
 // frames, work per turn. A client that exceeds a limit is refused or dropped, counted by reason and

@@ -45,7 +45,7 @@ struct ChannelOptions {
   // to 8.
   bool aligned_payloads = false;
   // Duplex only: how many unanswered calls, and how many untaken one-way messages, this side
-  // accepts. The other ends ignore it.
+  // accepts. Producers and consumers ignore it.
   std::uint32_t call_window = 64;
   // Duplex only: finish_any() returns a reply that arrives after its call's deadline or
   // cancellation, marked is_late. Otherwise the reply is dropped. A late reply may report that an
@@ -55,8 +55,8 @@ struct ChannelOptions {
   WaitStrategy wait = WaitStrategy::kBackoff;
   bool huge_pages = false;                      // opening fails if they are not available
   std::optional<int> numa_node = std::nullopt;  // for this side's memory; opening fails without it
-  // For connect: the user that must be listening. Unset: this process's own user, or root. An
-  // accept uses the user that the listener was opened with, and refuses a different one here.
+  // For connect: the user that must be listening. Unset: this process's own user, or root. Accept
+  // calls use the user that the listener was opened with, and refuse a different one here.
   std::optional<uid_t> expected_peer_uid = std::nullopt;
   // For connect: how long to retry, every 20 ms, while no process listens or the listener has just
   // ended. 0: one attempt. The deadline of the call still applies. If all attempts fail, connect
@@ -100,7 +100,7 @@ struct ChannelCounters {
   std::uint64_t full_waits = 0;         // waits for room
   std::uint64_t empty_waits = 0;        // waits for a message
   std::uint64_t sleeps = 0;             // sleeps, including those announced by arm()
-  std::uint64_t wakes = 0;              // wake-ups of the other side; each is a system call
+  std::uint64_t wakes = 0;              // wake-ups sent to the other side; each is a system call
 };
 
 }  // namespace lapwing

@@ -21,10 +21,10 @@
 // Threads: any thread may use it, but only one at a time; interrupt() may be called at any time. A
 // separate thread writes checkpoints. `log` and `on_event` are called only from within its member
 // functions. It owns the store, its directory and the subscriber. Memory use does not depend on the
-// state's size: hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB of waiting
-// records, and one checkpoint writer. Fork: in a forked child run(), finish() and digest() return
-// kForked, and the destructor does nothing. RocksDB's descriptors stay open in the child, so it
-// should exec if it continues to run.
+// state's size. It consists of hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB
+// of waiting records, and one checkpoint writer. Fork: in a forked child run(), finish() and
+// digest() return kForked, and the destructor does nothing. RocksDB's descriptors stay open in the
+// child, so it should exec if it continues to run.
 //
 // Errors: temporary problems (a full disk, a publisher that does not prune) are reported once to
 // `log`, and the operation is retried. All other errors are final.
@@ -93,10 +93,10 @@ class Checkpointer {
   // that a killed checkpointer left behind. With own_fold, the bus directory must exist; otherwise
   // the bus must exist as well. Does not wait.
   // Errors: kNoBus; kInUse (another checkpointer has this fold; the message names its process).
-  // kInvalidArgument: no such fold, a store of another fold, keep is 0, or invalid options.
-  // kNotPermitted: the bus directory is another user's, or others may write to the checkpoint
-  // directory, or the thread placement is not permitted. Also kDamaged, kNotALapwingFile, kNoSpace,
-  // kSystem.
+  // kInvalidArgument: no such fold, a store that belongs to another fold, keep is 0, or invalid
+  // options. kNotPermitted: the bus directory belongs to another user, or others may write to the
+  // checkpoint directory, or the thread placement is not permitted. Also kDamaged,
+  // kNotALapwingFile, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);
   Checkpointer(Checkpointer&&) noexcept;
   Checkpointer& operator=(Checkpointer&&) noexcept;
@@ -106,7 +106,7 @@ class Checkpointer {
 
   // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(). The next
   // call continues. Errors: kInterrupted. All others are final: those of Subscriber::status(),
-  // kRecordSize (the bus now carries other records), kDamaged.
+  // kRecordSize (the bus now carries different records), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
   // Ends the run() under way, or else the next one, with kInterrupted. Safe from any thread and
   // from a signal handler. Does not end finish(), which waits only for the disk.

@@ -103,7 +103,7 @@ class Checkpoint {
   // not have the size of the fold's keys. Fold::key_of() makes a key.
   [[nodiscard]] std::span<const std::byte> find(std::span<const std::byte> key) const;
   // The index of the first entry whose key is not below `key`. size() if there is none, or if `key`
-  // has another size.
+  // has a different size.
   [[nodiscard]] std::uint64_t lower_bound(std::span<const std::byte> key) const;
   // XXH3-64 over the entries, equal to MemoryState::digest() of the same entries. Reads all of
   // them.

@@ -49,14 +49,14 @@ struct ConflationKey {
 // these are publisher and instrument, plus side for market by order. Errors: kInvalidArgument for a
 // description without a key.
 [[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const Schema& schema);
-// The same for a schema that Lapwing ships. Errors: kInvalidArgument for any other.
+// The same for a schema that Lapwing ships. Errors: kInvalidArgument for any other schema.
 [[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const std::string& schema);
 
 struct ConflationOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   std::uint32_t keys_max = kConflationKeysMax;
   ConflationKey key = {};  // default: latest_key() of the bus's records
-  // Nanoseconds of the clock that the intervals follow; empty: CLOCK_MONOTONIC.
+  // Returns the time in ns on the clock that the intervals follow; empty: CLOCK_MONOTONIC.
   std::function<std::uint64_t()> now_ns = {};
 };
 

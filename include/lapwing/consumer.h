@@ -61,7 +61,7 @@ class ChannelConsumer : private ChannelEnd {
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
 
-  // Borrows the first unreleased message. Another peek borrows the same one.
+  // Borrows the first unreleased message. A second peek borrows the same one.
   Result<Message> try_peek();
   Result<Message> peek(Deadline deadline = Deadline::never());
   // Borrows the available messages, at most messages.size(), starting with the first unreleased
@@ -77,12 +77,12 @@ class ChannelConsumer : private ChannelEnd {
   Result<> release(std::span<const Message> batch, std::size_t count);
 
   // Copies the next message out and releases it. kTooSmall: the message is larger than `buffer` and
-  // is not taken; the Received still contains its size and type.
+  // is not taken; the result still contains its size and type.
   Result<Received> try_receive(std::span<std::byte> buffer);
   Result<Received> receive(std::span<std::byte> buffer, Deadline deadline = Deadline::never());
 
   // For an event loop. True: there is no message, and fd() becomes readable when there may be one.
-  // False: try at once. The result is valid until the next operation of this end.
+  // False: try at once. The result is valid until the next operation on this end.
   [[nodiscard]] bool arm();
 
   // Ends the channel and notifies the producer at once. Borrowed messages stay valid until the
@@ -146,8 +146,8 @@ class ChannelConsumer : private ChannelEnd {
   return {seen, message};
 }
 
-// After a poll that found nothing: returns whether a run of messages was taken since the last such
-// poll.
+// Called after a poll that found nothing. Returns whether a run of messages was taken since the
+// last such poll.
 inline bool ChannelConsumer::is_behind_a_run() {
   const std::uint64_t taken = reader_.messages() + borrowed_;
   const bool was_run = taken - caught_up_at_ >= kRunMin;

@@ -69,9 +69,9 @@ class Cursor {
  public:
   // Waits for the lock until the deadline, takes it and reads the file. If there is no file, it is
   // created durably, with mode 0600.
-  // Errors: kInUse (another process, or another object of this one, has the cursor open); kDamaged
-  // (neither copy is valid; the message contains the remedy); kAbiMismatch (a later version).
-  // kInvalidArgument: no path. kNotFound: the path's directory does not exist. Also
+  // Errors: kInUse (the cursor is open in another process, or in another object of this process);
+  // kDamaged (neither copy is valid; the message contains the remedy); kAbiMismatch (a later
+  // version). kInvalidArgument: no path. kNotFound: the path's directory does not exist. Also
   // kNotALapwingFile, kNotPermitted, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Cursor> open(CursorOptions options,
                                                    Deadline deadline = std::chrono::seconds(1));
@@ -84,7 +84,7 @@ class Cursor {
   [[nodiscard]] std::optional<StoredPosition> position() const;
   [[nodiscard]] OutputEnd output() const;
 
-  // Records that everything up to this position was processed, and where the output ended at that
+  // Stores the position up to which everything was processed, and where the output ended at that
   // point. Before its first record, a subscriber's position has the sequence kNoSequence.
   // Committing such a position writes nothing, and the last commit remains. Errors:
   // kInvalidArgument (a sequence above kSequenceMax; changes nothing), kForked, kNoSpace,

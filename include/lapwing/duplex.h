@@ -230,7 +230,7 @@ class Duplex : private ChannelEnd {
   // For an event loop. True: nothing has arrived, and fd() becomes readable when something may have
   // arrived; then use try_wait_any(), or try_next() and try_finish_any(). False: use them at once.
   // Room to send and the calls' deadlines are not covered. The result is valid until the next
-  // operation of this end.
+  // operation on this end.
   [[nodiscard]] bool arm();
 
   // Ends both directions. Idempotent. The destructor does the same.

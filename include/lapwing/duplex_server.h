@@ -14,8 +14,8 @@
 // A client connects with Duplex::connect, and leaves when it closes its end, dies, or is dropped.
 // Set ChannelOptions::retry in a client to reconnect after the server restarts.
 //
-// No client delays another. wait() serves the clients in turn, at most turn_events_max events of
-// one before the next, and accepts connections in between. wait() is the only operation that waits.
+// No client delays another. wait() serves the clients in turn, with at most turn_events_max events
+// per turn, and accepts connections in between. wait() is the only operation that waits.
 // If a client has no room for an operation, the operation returns kWouldBlock, and a kRoom event
 // reports when to retry it. A client that takes nothing can be dropped. When a client connects, the
 // server allocates its memory for the client, which delays the other clients

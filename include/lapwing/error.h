@@ -103,9 +103,9 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kNoAnswer, "no-answer", absl::StatusCode::kUnavailable},
 };
 
-// The payload of the library's absl::Status that contains its error number, in decimal.
+// The absl::Status payload that contains the library's error number, in decimal.
 inline constexpr char kErrorPayload[] = "lapwing.error";
-// The payload of a status that contains the errno of a failed system call, in decimal.
+// The absl::Status payload that contains the errno of a failed system call, in decimal.
 inline constexpr char kErrnoPayload[] = "lapwing.errno";
 
 constexpr const char* name_of(Errc code) {
@@ -125,7 +125,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
 
 }  // namespace detail
 
-// Makes a status with the number `code`. `message` is what happened, where, and what to do next.
+// Makes a status with number `code`. `message` states what happened, where, and what to do next.
 [[nodiscard]] inline absl::Status make_error(Errc code, const std::string& message) {
   for (const ErrorName& entry : kErrorNames) {
     if (entry.code != code) continue;

@@ -9,7 +9,7 @@
 // FoldState, even if the run was interrupted and resumed anywhere. So a fold keeps no state of its
 // own between two calls.
 //
-// Thread safety: that of the implementation. Several threads may use a fold without members.
+// Thread safety: that of the implementation. Several threads may share a fold that has no members.
 #pragma once
 
 #include <cstddef>

@@ -69,8 +69,8 @@ class OrderBooks final : public FoldState {
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows,
                           std::span<const Sequence> sequences);
   void take(const Event& event);
-  // The same for records from another source. `record` is an MboMsg. Returns false if it has
-  // another size.
+  // The same for records from another source. `record` is an MboMsg. Returns false if it has a
+  // different size.
   [[nodiscard]] bool apply(Sequence sequence, std::span<const std::byte> record);
   void lose(const Gap& gap);
   // Forgets everything. Every OrderBook is destroyed.
@@ -82,7 +82,7 @@ class OrderBooks final : public FoldState {
   // there are several, of several publishers or of successive instruments, returns the one with the
   // newest record. Checks every book, so do not call it for each record.
   const OrderBook* find_book(const Symbols& symbols, std::string_view symbol) const;
-  // By publisher, then by instrument.
+  // Sorted by publisher, then by instrument.
   std::vector<const OrderBook*> books() const;
 
   Sequence sequence() const { return sequence_; }  // of the newest record in the books

@@ -1,4 +1,4 @@
-// The entries of the fold `orders`: the state of a bus of DBN market by order, byte for byte.
+// The entries of the fold `orders`: the state of a DBN market-by-order bus, byte for byte.
 // See docs/explanation/state.md for the rules.
 //
 // An entry begins with an MboMsg that identifies the entry's kind. So a checkpoint can be

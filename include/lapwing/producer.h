@@ -87,7 +87,7 @@ class ChannelProducer : private ChannelEnd {
 
   // For an event loop. True: there was no room for `size` bytes, and fd() becomes readable when
   // there may be; then try again. False: try at once. The result is valid until the next operation
-  // of this end. Abandons an open claim.
+  // on this end. Abandons an open claim.
   [[nodiscard]] bool arm(std::size_t size);
 
   // Ends the channel. The consumer reads everything that was committed, and then gets kClosed.

@@ -28,8 +28,8 @@
 // the ring's header, in the log, and to every subscriber that joins.
 //
 // Signals: the library changes no signal disposition. If the size of the files that the process
-// writes is limited (RLIMIT_FSIZE), ignore SIGXFSZ. Reaching that limit is then a failed journal
-// write (EFBIG) and does not end the process.
+// writes is limited (RLIMIT_FSIZE), ignore SIGXFSZ. Reaching that limit then makes a journal write
+// fail (EFBIG) instead of ending the process.
 #pragma once
 
 #include <bit>

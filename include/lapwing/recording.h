@@ -21,8 +21,8 @@
 // that ends in ".zst" selects zstd compression.
 //
 // A recording at `path` consists of the file or files of records, <path>.position and <path>.lock.
-// <path>.position contains the end of the valid data. <path>.lock keeps other recordings of this
-// path out. The kernel releases the lock when the process ends for any reason; the file remains.
+// <path>.position contains the end of the valid data. <path>.lock excludes other recordings at this
+// path. The kernel releases the lock when the process ends for any reason; the file remains.
 //
 // commit() makes appended records durable, and only then moves <path>.position. After a crash the
 // next open() continues there and truncates everything after it. A file is therefore always
@@ -38,7 +38,7 @@
 // Fork: in a forked child every call that records returns kForked, position() and counters() are as
 // they were at the fork, and the destructor does nothing. Errors: the first one of append(),
 // append_state(), end_state(), commit() and finish() is final. Everything committed before it
-// remains. A new Recording of the same path continues there.
+// remains. A new Recording at the same path continues there.
 #pragma once
 
 #include <chrono>
@@ -69,7 +69,7 @@ struct Rotation {
   // At each multiple of `every` in UTC; 0: not by time. The time of the records decides: ts_recv,
   // for bars ts_event, otherwise the field with the role kTime. So the same records make the same
   // files, live or read from the journal a day later. Schemas without a time are refused. A record
-  // goes to the open file if its time is undefined (0, or from 2^63 - 1 on) or far from the file's
+  // goes to the open file if its time is undefined (0, or 2^63 - 1 or more) or far from the file's
   // period. The 16th far record in a row begins a new file (docs/reference/file-formats.md,
   // "Recordings").
   std::chrono::nanoseconds every = {};
@@ -123,7 +123,7 @@ class Recording {
  public:
   // Waits for the lock until the deadline, takes it and examines the existing files. Changes
   // nothing else: files are created when the first records arrive.
-  // Errors: kInUse: another process, which the message names, has a recording of this path open.
+  // Errors: kInUse: another process, which the message names, has a recording at this path open.
   // kInvalidArgument: a limit, an unknown time zone, other files with these names, or a change
   // between a single file and a series. kNotFound: the path's directory does not exist.
   // kDamaged: <path>.position is damaged, or the file that it names is missing, truncated, changed

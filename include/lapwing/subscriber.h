@@ -141,7 +141,7 @@ struct Start {
   static Start resume(const Cursor& cursor, Start otherwise);
 };
 
-// The policy for when the publisher laps this subscriber. It does not apply before kCaughtUp: the
+// The policy if the publisher laps this subscriber. It does not apply before kCaughtUp: the
 // requested history is in the journal, and a subscriber that is lapped during the join returns to
 // the journal.
 enum class OnGap : std::uint32_t {
@@ -196,14 +196,14 @@ struct SubscriberOptions {
   // durable.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds stale_after = kNever;  // without a record
-  // The subscriber is behind while it has not taken more than behind_records published records, or
-  // its calls have noticed that one of these has been available for behind_time. kBehind and kLive
-  // are delivered only if at least one of the two is set. behind_records 0: not by number.
+  // The subscriber is behind while it has yet to take more than behind_records published records,
+  // or its calls have noticed that one of these has been available for behind_time. kBehind and
+  // kLive are delivered only if at least one of the two is set. behind_records 0: not by number.
   std::uint32_t behind_records = 0;
   std::chrono::nanoseconds behind_time = kNever;
   // Measures the age of every Nth record when it is delivered, from ring or journal; 0: never. The
   // records must have a publish time. See ages(). A measured record costs a call and a clock read;
-  // the others cost nothing more.
+  // the others cost nothing extra.
   std::uint32_t measure_every = 0;
   // How long to retry a journal file that does not exist, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
@@ -219,7 +219,7 @@ enum class EventKind : std::uint32_t {
   kLost = 2,      // Event::gap: records that no source has; counted as lost. count() is
                   // 0 if a power cut took only records that this subscriber already has; see text
   kSession = 3,   // a session begins at `sequence`: the first one, or the next. text is set if
-                  // its publisher has no slot for another client, and names the consequences
+                  // its publisher has no slot for another client, and describes the effects
   kReset = 4,     // another history: a new journal starts at `sequence`; text has the reason. If
                   // fold() is not for its records, the subscriber ends instead
   kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
@@ -321,7 +321,7 @@ struct Item {
   [[nodiscard]] bool is(EventKind wanted) const {
     return event != nullptr && event->kind == wanted;
   }
-  // A copy of the record; nullopt if there is none, or if it has another size.
+  // A copy of the record; nullopt if there is none, or if it has a different size.
   template <ReadableRecord Record>
   [[nodiscard]] std::optional<Record> record_as() const {
     return kind == ItemKind::kRecord ? detail::copy_as<Record>(record) : std::nullopt;
@@ -400,8 +400,8 @@ class Subscriber {
 
   // Copies the next record and returns its sequence. `record` has the size of the bus's records.
   // kEventDue: an event or an entry of a state comes before it. kRecordSize: the bus has records of
-  // another size; with `expect` this is final. With Deadline::now() it does not wait for records.
-  // While no bus is attached, it may make system calls to find one.
+  // a different size; with `expect` this is final. With Deadline::now() it does not wait for
+  // records. While no bus is attached, it may make system calls to find one.
   [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
                                           Deadline deadline = Deadline::never()) {
     if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
@@ -451,8 +451,8 @@ class Subscriber {
   [[nodiscard]] Id128 session_id() const;
 
   // Why the subscriber has ended; ok after a clean close with end_at_close. kPublisherGone: the
-  // publisher died or closed, and no other one appeared within `reattach`. kNoBus: no bus appeared
-  // at all. Also kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
+  // publisher died or closed, and no other publisher appeared within `reattach`. kNoBus: no bus
+  // appeared at all. Also kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
   [[nodiscard]] const absl::Status& status() const;
 
   // The position to store; continue there with Start::after(). It is after the last delivered
@@ -470,14 +470,14 @@ class Subscriber {
   // for every record.
   [[nodiscard]] Sequence head() const;
   [[nodiscard]] std::uint64_t lag() const;
-  // Whether it reads the ring and has taken all published records except at most behind_records, as
-  // of now. Checks only one slot, so call it for each decision that needs the newest data. False
+  // Whether it reads the ring and has taken all but at most behind_records published records, as of
+  // now. Checks only one slot, so call it for each decision that needs the newest data. False
   // while a known event is not yet read, and from a gap until the ring is reached again. It does
   // not detect a dead or silent publisher: kPublisherGone and kStale report that. Records of other
   // instruments count until a call has skipped them.
   [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
-  // The ages of the records that measure_every selected, since the beginning. nullopt as long as
+  // The ages of all records that measure_every has selected so far. nullopt as long as
   // none could be selected: measure_every is 0, or no attached session had records with a publish
   // time.
   [[nodiscard]] std::optional<Ages> ages() const;

@@ -8,7 +8,7 @@
 // your own calls to add().
 //
 // A symbol may belong to one instrument today and to another one next year, and an instrument may
-// be renamed. So each mapping is valid only for some dates. For a date outside all of them, the
+// be renamed. So each mapping is valid only for some dates. If a date is outside all of them, the
 // mapping that began last applies.
 //
 // Thread safety: a value, which several threads may read.
@@ -51,11 +51,11 @@ class Symbols {
   // Returns the symbol's instrument at that time, or nullopt if the symbol is unknown.
   [[nodiscard]] std::optional<std::uint32_t> instrument_id(std::string_view symbol,
                                                            std::uint64_t utc_ns) const;
-  // Returns whether the symbol belongs to that instrument at that time. Outside all dates of the
-  // symbol, returns whether the instrument was its last one and has no other symbol at that time.
+  // Returns whether the symbol belongs to that instrument at that time. If the symbol has no
+  // mapping then, returns whether the instrument was its last one and has no other symbol then.
   [[nodiscard]] bool stands_for(std::string_view symbol, std::uint32_t instrument_id,
                                 std::uint64_t utc_ns) const;
-  // Every instrument of the symbol on any date, ascending.
+  // Every instrument that the symbol has on any date, ascending.
   [[nodiscard]] std::vector<std::uint32_t> instrument_ids(std::string_view symbol) const;
   // Returns the instrument's symbol at that time, or an empty one if the instrument is unknown.
   // Valid until the next add().

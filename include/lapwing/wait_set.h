@@ -41,7 +41,7 @@
 // thread, which sleeps in epoll.
 //
 // Threads: one thread at a time, any thread. Every call except interrupt() and size() that overlaps
-// a wait returns kMisuse. While a call on the set runs, its sources count as used. A source's own
+// a wait returns kMisuse. While a call on the set runs, its sources count as in use. A source's own
 // interrupt() does not end the set's wait: use the set's interrupt().
 //
 // Ownership: the set does not own its sources. A source that is moved stays in the set. A source
@@ -131,7 +131,7 @@ class WaitSet {
                                              std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(Duplex& duplex, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelListener& listener, std::uint64_t token);
-  // Counts as one source, regardless of its number of clients.
+  // Counts as one source, regardless of how many clients it has.
   [[nodiscard]] absl::StatusOr<SourceId> add(DuplexServer& server, std::uint64_t token);
   // `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). kInvalidArgument: other events, no
   // such descriptor, one that cannot be polled (a regular file), or one that is already in the set.

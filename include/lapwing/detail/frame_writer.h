@@ -109,7 +109,7 @@ class FrameWriter {
   std::uint32_t put_claim_aside() { return std::exchange(claim_end_, 0); }
   void take_claim_up(std::uint32_t aside) { claim_end_ = aside; }
 
-  // Makes a message of the first `actual` bytes of the claim, at most claim_bytes(). The message
+  // Makes a message from the first `actual` bytes of the claim, at most claim_bytes(). The message
   // becomes visible with the next publish().
   [[gnu::always_inline]] void stage(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition from = position_;
@@ -138,7 +138,7 @@ class FrameWriter {
     store_sent(*own_, position_, messages_);
   }
 
-  // stage() and publish().
+  // Does stage() and publish().
   [[gnu::always_inline]] void commit(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition at = position_;
     const bool is_long = long_claim_ != nullptr;
