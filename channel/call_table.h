@@ -3,9 +3,9 @@
 // Thread safety: one thread. Owns the replies that have arrived but have not been taken.
 //
 // Invariants
-//  1. There is one place for each call that the other side accepts unanswered. A place is free or
+//  1. There is one place for each unanswered call that the other side accepts. A place is free or
 //     holds one call. An expired or cancelled call keeps its place until its reply has arrived,
-//     because the other side still counts it; with `keeps_late`, until that reply was taken.
+//     because the other side still counts it; with `keeps_late`, until that reply has been taken.
 //  2. Each call ends exactly once: with its reply, its deadline, a cancellation, or the channel. A
 //     late reply does not end it again.
 //  3. A call that is reserved but not started has no reply yet, whatever the other side sends.

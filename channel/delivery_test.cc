@@ -1,5 +1,5 @@
-// The progress of a request whose call ended without an answer, and which one-way messages were
-// taken.
+// Tests the reported progress of requests whose calls ended without an answer, and which one-way
+// messages were taken.
 #include <chrono>
 #include <csignal>
 #include <string>

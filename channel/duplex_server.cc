@@ -335,8 +335,8 @@ Result<ServerEvent> DuplexServer::State::check(bool everything) {
   return is_over() ? Errc::kClosed : Errc::kWouldBlock;
 }
 
-// kWouldBlock: the client has not read everything that its peer sent before it ended, and continues
-// in its next turn.
+// kWouldBlock: the client has not read everything that its peer sent before the peer ended, and
+// continues in its next turn.
 Result<ServerEvent> DuplexServer::State::take_from(Client& client) {
   ServerEvent event{.client = client.id};
   if (std::exchange(client.is_new, false)) {

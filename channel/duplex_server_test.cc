@@ -1,4 +1,4 @@
-// A server with many clients: turns, room, sleep, and how clients connect and leave.
+// Tests a server with many clients: turns, room, sleep, and how clients connect and leave.
 #include "lapwing/duplex_server.h"
 
 #include <algorithm>

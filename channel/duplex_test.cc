@@ -1,4 +1,4 @@
-// Calls: many at once, in any order, with deadlines, and how they end.
+// Tests calls: many at once, in any order, with deadlines, and how they end.
 
 #include <sys/wait.h>
 #include <unistd.h>

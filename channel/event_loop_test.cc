@@ -47,7 +47,7 @@ void say_hello(const RawPeer& peer) {
   peer.send_hello({fd.get()});
 }
 
-// A successor made by hand, which has sent its request.
+// A simulated successor, which has sent its request.
 UniqueFd ask_for_socket(const std::string& path) {
   UniqueFd successor = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);

@@ -1,4 +1,4 @@
-// A ring of every capacity accepts every message that it was made for, whatever was sent before.
+// A ring of any capacity accepts any message that it was made for, whatever was sent before.
 //
 // LAPWING_CHANNEL_STRIDE: the distance between the tested sizes of the largest message (1 tests
 // every size, which takes a minute).
@@ -182,7 +182,7 @@ class Run {
         whole_(whole),
         random_(seed_) {}
 
-  // False if something arrived wrong, or if the ring makes no progress.
+  // False if a wrong message arrived, or if the ring makes no progress.
   bool pass(std::uint64_t messages) {
     while (received_ < messages) {
       const std::uint64_t sent_before = sent_;

@@ -2,8 +2,8 @@
 //
 //     successor                    this side
 //     TakeOver           ──▶       begin()
-//     successor                    this side
-//     TakeOver           ──▶       begin()
+//                        ◀──       HandedOver, the listening socket, the waiting peers' sockets
+//     TakenOver          ──▶       look() returns true
 //
 // Until look() returns true, both sides have the socket. If one of them is killed, the other one
 // listens.

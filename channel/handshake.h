@@ -31,8 +31,8 @@ inline constexpr SocketKind kChannelSocket = {.name = "channel socket",
                                               .takes_descriptors = true};
 
 // If kPeersWaitingMax peers are waiting at a listener, a peer that has been silent for this long
-// is dropped for a new one. A peer that needs more time before its hello reconnects when it is
-// ready.
+// is dropped to make room for a new one. A peer that needs more time before its hello reconnects
+// when it is ready.
 inline constexpr std::uint64_t kSilenceNsMin = kHandshakeNs / 8;
 // How long a listener pauses after it runs out of descriptors or memory.
 inline constexpr std::uint64_t kPauseNs = 100'000'000;

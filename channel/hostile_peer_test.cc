@@ -1,5 +1,5 @@
 // A hostile peer at the other end of an open channel: it writes arbitrary data into its own memory,
-// and sends arbitrary data over the socket. Every call of the victim returns a permitted result,
+// and sends arbitrary data over the socket. Every call by the victim returns a permitted result,
 // and after `corrupt` the channel stays closed.
 //
 // LAPWING_CHANNEL_OPERATIONS: twenty times the number of variants.

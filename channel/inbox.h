@@ -6,7 +6,7 @@
 //
 // Invariants
 //  1. A call is in the inbox, taken, or answered. An answered call is forgotten.
-//  2. The other side has both limits, so exceeding them is an error.
+//  2. The other side has received both limits, so exceeding them is an error.
 #pragma once
 
 #include <cstddef>

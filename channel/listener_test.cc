@@ -1,4 +1,4 @@
-// How a listener handles the path, incorrect peers, and its name.
+// Tests how a listener handles the path, incorrect peers, and its name.
 
 #include "lapwing/listener.h"
 

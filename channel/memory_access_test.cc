@@ -1,5 +1,5 @@
 // A peer can only read the other side's memory. Every way to do more is tried on the
-// descriptor from the handshake, on every way to reopen that file, and on the owner's own
+// descriptor from the handshake, on that file reopened in every way, and on the owner's own
 // descriptors if the kernel permits access.
 //
 // Out of scope are ptrace, /proc/PID/mem and process_vm_writev, against which seals do not protect.
@@ -102,7 +102,7 @@ const Attack kAttacks[] = {
     {"another seal", [](int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0; }},
 };
 
-// The results of an attacker.
+// An attacker's results.
 struct Findings {
   std::atomic<bool> owner_ready{false};
   std::atomic<bool> done{false};

@@ -1,5 +1,5 @@
-// The time that a side needs for its memory: none is created before there is a listener, its
-// creation can be interrupted, and it may take longer than a listener waits for a hello.
+// Tests the time that a side needs for its memory: it is not created before there is a listener,
+// its creation can be interrupted, and it may take longer than a listener waits for a hello.
 
 #include <atomic>
 #include <functional>

@@ -106,8 +106,8 @@ class ChannelSide final : public ChannelCore, public WaitSource {
 
   // Called before a wait for room, by a side that has sent `messages` so far. If they are a run of
   // messages since the last such wait, it returns a few microseconds later. Otherwise each poll for
-  // room would take the line of the consumer's position away from it, and find room for only a few
-  // messages.
+  // room would take the cache line with the consumer's position away from the consumer, and find
+  // room for few messages.
   void let_consumer_ahead(std::uint64_t messages);
 
   // A poll that stops before it has seen everything reports that. Then no call sleeps because of
@@ -137,7 +137,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   // Ends the channel for this side, and notifies the other side. Ok if it had already ended.
   void close();
   Errc corrupt(const std::string& what);
-  // The result of every sender if the peer's position is invalid.
+  // The result for every sender if the peer's position is invalid.
   Errc released_too_much(const FrameWriter& writer);
   // Notes the error of a call. The channel continues.
   Errc misuse(absl::Status why) {

@@ -205,7 +205,7 @@ inline ReportFrame report_frame(Sequence position) {
   return report;
 }
 
-// A report with a different number in each field, for comparison with a frame of the list or a
+// A report with a different number in each field, for comparison with a frame from a list or with a
 // status.
 inline ReportFrame full_report(Sequence position, ClientState state) {
   ReportFrame report = report_frame(position);

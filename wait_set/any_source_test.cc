@@ -1,4 +1,4 @@
-// Which sources a wait set checks, and how it sleeps for them, with sources controlled by the test.
+// Tests which sources a wait set checks, and how it sleeps for them. The test controls the sources.
 #include <poll.h>
 
 #include <catch2/catch.hpp>

@@ -43,7 +43,7 @@ class BatchOut {
   // Returns the column of conflated counts, or `instead` if the caller has none.
   std::span<std::uint64_t> conflated(std::vector<std::uint64_t>& instead) const;
 
-  // For a failed read: sets the size of a row, or 0.
+  // After a failed read: sets the row size, or 0.
   void set_row_bytes(std::uint32_t row_bytes) { batch_.row_bytes = row_bytes; }
   // Sets the result of a read, whose rows are in room().
   void set(const Batch& read);
