@@ -8,7 +8,7 @@
 //     because the other side still counts it; with `keeps_late`, until that reply has been taken.
 //  2. Each call ends exactly once: with its reply, its deadline, a cancellation, or the channel. A
 //     late reply does not end it again.
-//  3. A call that is reserved but not started has no reply yet, whatever the other side sends.
+//  3. A call that is reserved but not started has no reply yet, regardless of what arrives.
 #pragma once
 
 #include <boost/intrusive/list.hpp>

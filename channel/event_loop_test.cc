@@ -1,5 +1,5 @@
-// A listener in an event loop: whatever its peers do, fd() is readable if accept() or tend() has
-// work to do, and not otherwise.
+// Tests a listener in an event loop: regardless of its peers, fd() is readable if accept() or
+// tend() has work to do, and not otherwise.
 
 #include <sys/resource.h>
 #include <unistd.h>

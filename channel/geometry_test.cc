@@ -1,4 +1,4 @@
-// A ring of any capacity accepts any message that it was made for, whatever was sent before.
+// A ring of any capacity accepts any message that it was made for, after any other messages.
 //
 // LAPWING_CHANNEL_STRIDE: the distance between the tested sizes of the largest message (1 tests
 // every size, which takes a minute).

@@ -40,7 +40,7 @@ enum class OpenMode : std::uint32_t {
 // Whether the path of an anchored directory still names it (Disk::anchor).
 enum class AnchorState : std::uint32_t {
   kStands,   // it does, or there is no anchor
-  kMoved,    // the directory has another name now; its files are still found
+  kMoved,    // the directory has a new name now; its files are still found
   kRemoved,  // the directory was removed, and files can no longer be created in it
 };
 

@@ -38,8 +38,8 @@ class CpuMask {
   std::array<cpu_set_t, kCpusMax / CPU_SETSIZE> sets_{};
 };
 
-// Applies this placement to the calling thread. After an error, the thread may have part of it or
-// another set of processors, and must end.
+// Applies this placement to the calling thread. After an error, the thread may have part of it or a
+// different set of processors, and must end.
 absl::Status place_this_thread(const ThreadPlacement& placement);
 
 // Checks whether that succeeds, on a thread that ends at once. Errors: also kLimit (no thread).

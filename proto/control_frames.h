@@ -22,7 +22,7 @@ namespace lapwing {
 inline constexpr std::uint32_t kFrameMagic = 0x4657504c;  // "LPWF"
 inline constexpr std::uint16_t kFrameVersion = 1;         // of the header and of the rules above
 
-// Versions of the protocol. A client sends the range that it supports, and the publisher chooses.
+// Protocol versions. A client sends the range that it supports, and the publisher chooses.
 //  1  frames have exactly their first sizes; unknown ones are violations
 //  2  the rules above; tags in List and Prune; the head that a subscriber saw
 //  3  ListEvents; LatencyReport; the fields of a subscriber's Report from `wait`

@@ -1,4 +1,4 @@
-// Structs of the C interface. Each begins with struct_size, which may be that of another version
+// The C interface's structs. Each begins with struct_size, which may be that of a different version
 // (lapwing.h, rule 2), and has fixed fields for text.
 //
 // Thread safety: pure functions.

@@ -147,7 +147,7 @@ Result<Batch> Reads::read_once(const BatchOut& out, std::span<std::byte> rows, D
                 : conflated_->read(rows, sequences, out.conflated(conflated_rows_), deadline);
 }
 
-// Entries of a state are larger than records, so their batch may need memory beyond rows_max
+// State entries are larger than records, so their batch may need memory beyond rows_max
 // records.
 Result<Batch> Reads::read_into(const BatchOut& out, Deadline deadline) {
   Result<Batch> batch = read_once(out, out.room(subscriber().record_bytes()), deadline);

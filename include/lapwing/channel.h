@@ -92,7 +92,7 @@ struct Message {
   std::uint64_t end = 0;   // position in the channel, for release(); do not change it
 };
 
-// Counters of one end. `lapwing info` shows those of both ends.
+// Counters for one end. `lapwing info` shows the counters for both ends.
 struct ChannelCounters {
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;  // and released

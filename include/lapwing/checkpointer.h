@@ -115,7 +115,7 @@ class Checkpointer {
   // folded. The next run() waits for another session.
   [[nodiscard]] bool is_closed() const;
   // Commits, and writes a checkpoint if something changed since the last one. Waits for the disk.
-  // Returns the errors of both.
+  // Returns errors from either step.
   [[nodiscard]] absl::Status finish();
 
   [[nodiscard]] const Fold& fold() const;

@@ -111,7 +111,7 @@ struct Incoming {
   [[nodiscard]] bool is(Type wanted) const {
     return type == number_of(wanted);
   }
-  // A copy of the payload; nullopt if there is none, or if it has another size.
+  // A copy of the payload; nullopt if there is none, or if its size differs.
   template <PlainPayload Payload>
   [[nodiscard]] std::optional<Payload> as() const {
     return detail::copy_as<Payload>(payload);

@@ -28,8 +28,8 @@ enum class Errc : std::uint32_t {
   kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
   kSystem = 6,           // any other failed system call; the message contains errno
   kDamaged = 7,          // durable bytes differ from those that were written
-  kAbiMismatch = 8,      // the other side has another ABI version
-  kNotALapwingFile = 9,  // the path is a file, link, directory or socket of another kind
+  kAbiMismatch = 8,      // the other side has a different ABI version
+  kNotALapwingFile = 9,  // the path is a file, link, directory or socket of a different kind
   kJournalFailed = 10,   // a write or sync of the journal failed; final for that journal
   kNoJournal = 11,       // the request needs a journal, but this bus has none
   kPruned = 12,          // the journal no longer keeps that sequence

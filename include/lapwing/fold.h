@@ -6,8 +6,8 @@
 // or in a store. An entry contains its key, which the fold extracts.
 //
 // Determinism: the same records from the same state produce the same entries, byte for byte, in any
-// FoldState, even if the run was interrupted and resumed anywhere. So a fold keeps no state of its
-// own between two calls.
+// FoldState, even if the run was interrupted and resumed at any point. So a fold keeps no state of
+// its own between two calls.
 //
 // Thread safety: that of the implementation. Several threads may share a fold that has no members.
 #pragma once
@@ -31,7 +31,7 @@ inline constexpr char kFoldLatest[] = "latest";
 inline constexpr char kFoldOrders[] = "orders";
 
 // A set of entries. Keys are compared by memcmp. Keys have the fold's key_bytes, and entries its
-// entry_bytes. Calls with a key or an entry of another size find, put and erase nothing.
+// entry_bytes. Calls with a key or an entry of a different size find, put and erase nothing.
 class FoldState {
  public:
   virtual ~FoldState() = default;

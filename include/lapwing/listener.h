@@ -6,9 +6,9 @@
 //     ...
 //   }
 //
-// A new process of the same program can take the listening socket over while this one still serves
-// its peer. The new process calls take_over(), and this one calls tend() or accept(). Clients that
-// connect in the meantime wait in the socket or are handed over with it, so no connect fails.
+// A new process of the same program can take over the listening socket while this process still
+// serves its peer. The new one calls take_over(), and this one calls tend() or accept(). Clients
+// that connect in the meantime wait in the socket or are handed over with it, so no connect fails.
 //
 // In an event loop, poll fd(). When it is readable, call accept() with Deadline::now() until it
 // returns kWouldBlock.

@@ -5,7 +5,7 @@
 // It holds the entries of the fold `orders` (lapwing/order_entry.h) and updates its levels with
 // them. The fold defines the effect of an add, a modify or a cancel. OrderBooks owns the book.
 //
-// Cost: reading the best level, the number of levels or a level by its index takes constant time.
+// Cost: reading the best level, the level count or a level by its index takes constant time.
 // So does changing an order. Adding or removing a level costs more the farther it is from the
 // touch. Does not allocate once the numbers of orders and levels have peaked.
 //

@@ -61,9 +61,9 @@ class OrderBooks final : public FoldState {
   explicit OrderBooks(OrderBooksOptions options = {});
 
   // These take everything that a subscriber to a dbn.mbo bus delivers, from the start or from a
-  // snapshot of the fold `orders`. Pass the items of next(), or the batches of read() into `rows`,
-  // with or without a column of sequences. They return false if the item is not from dbn.mbo or
-  // that fold. Such an item is not taken, and the books no longer match the bus.
+  // snapshot of the fold `orders`. Pass the items from next(), or the batches from read() into
+  // `rows`, with or without a column of sequences. They return false if the item is not from
+  // dbn.mbo or that fold. Such an item is not taken, and the books no longer match the bus.
   [[nodiscard]] bool take(const Item& item);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows,
@@ -88,7 +88,7 @@ class OrderBooks final : public FoldState {
   Sequence sequence() const { return sequence_; }  // of the newest record in the books
   // No book is inside a venue's event, and no state is being loaded.
   bool settled() const { return !loading_ && unsettled_ == 0; }
-  // Entries of a state have arrived, but kSnapshotComplete has not.
+  // State entries have arrived, but kSnapshotComplete has not.
   bool loading() const { return loading_; }
   std::uint64_t order_count() const;
 

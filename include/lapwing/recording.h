@@ -29,7 +29,7 @@
 // complete up to its last commit, and other programs may read it. A recording holds records of one
 // schema, size and description. Other records are refused, in this run and in later ones.
 //
-// With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
+// With rotation, the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
 // es.000002.…. Each file is complete in itself, and its name contains a number and the time of its
 // first record. A venue's event is not split. A complete file may be moved away. The last file is
 // complete after finish().
@@ -66,7 +66,7 @@ struct Rotation {
   // File size in bytes; 0: not by size. A file that has reached it ends with the current event.
   // With zstd, the file may be larger by the compressed size of 384 KiB of records.
   std::uint64_t bytes = 0;
-  // At each multiple of `every` in UTC; 0: not by time. The time of the records decides: ts_recv,
+  // At each multiple of `every` in UTC; 0: not by time. The records' times decide: ts_recv,
   // for bars ts_event, otherwise the field with the role kTime. So the same records make the same
   // files, live or read from the journal a day later. Schemas without a time are refused. A record
   // goes to the open file if its time is undefined (0, or 2^63 - 1 or more) or far from the file's
@@ -124,8 +124,8 @@ class Recording {
   // Waits for the lock until the deadline, takes it and examines the existing files. Changes
   // nothing else: files are created when the first records arrive.
   // Errors: kInUse: another process, which the message names, has a recording at this path open.
-  // kInvalidArgument: a limit, an unknown time zone, other files with these names, or a change
-  // between a single file and a series. kNotFound: the path's directory does not exist.
+  // kInvalidArgument: an invalid limit, an unknown time zone, other files with these names, or a
+  // change between a single file and a series. kNotFound: the path's directory does not exist.
   // kDamaged: <path>.position is damaged, or the file that it names is missing, truncated, changed
   // or replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,

@@ -15,7 +15,7 @@
 //
 // There are three ways to read, which may be mixed; each continues where the last one ended:
 //   next      the next record, in place, or the next event
-//   read      rows of records or of a state, as many as are available, or one event
+//   read rows of records or state entries, as many as are available, or one event
 //   read_one  one record into the caller's memory: the fastest. read_event returns the events
 // Each waits until its deadline. Deadline::now() does not wait, and returns kWouldBlock.
 //
@@ -141,7 +141,7 @@ struct Start {
   static Start resume(const Cursor& cursor, Start otherwise);
 };
 
-// The policy if the publisher laps this subscriber. It does not apply before kCaughtUp: the
+// The policy when the publisher laps this subscriber. It does not apply before kCaughtUp: the
 // requested history is in the journal, and a subscriber that is lapped during the join returns to
 // the journal.
 enum class OnGap : std::uint32_t {
@@ -182,7 +182,7 @@ struct SubscriberOptions {
   // even if it consists of digits; "id:5930" is the instrument with that number. If a symbol was
   // used for several instruments, the record's time decides. The instrument is the field
   // instrument_id, or else the first unsigned number of the key (docs/reference/records.md).
-  // Entries of a state are chosen by the record that they begin with. At the start of each session,
+  // State entries are chosen by the record that they begin with. At the start of each session,
   // the subscriber ends with kInvalidArgument if the session's records have no instrument. It ends
   // with kNotFound if neither that session nor a later one has the symbol.
   std::vector<std::string> instruments = {};
@@ -220,8 +220,8 @@ enum class EventKind : std::uint32_t {
                   // 0 if a power cut took only records that this subscriber already has; see text
   kSession = 3,   // a session begins at `sequence`: the first one, or the next. text is set if
                   // its publisher has no slot for another client, and describes the effects
-  kReset = 4,     // another history: a new journal starts at `sequence`; text has the reason. If
-                  // fold() is not for its records, the subscriber ends instead
+  kReset = 4,     // a different history: a new journal starts at `sequence`; text has the reason.
+                  // If fold() is not for its records, the subscriber ends instead
   kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
   kStale = 6,     // the publisher is alive but has been silent for stale_after
   kPublisherGone = 7,     // the publisher ended without closing; waiting for the next
@@ -277,7 +277,7 @@ struct Event {
   Gap gap = {};  // kGap, kLost; with OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
   // The size of the records that follow.
   std::uint32_t record_bytes = 0;
-  // "bytes" if the bus's schema is impossible (a shipped schema's name with another size, or a
+  // "bytes" if the bus's schema is impossible (a shipped schema's name with a different size, or a
   // description of other records), so a cast by schema is safe. schema_note then contains the
   // problem. It also reports a description that cannot be read, and is empty otherwise.
   std::string schema_name = {};
@@ -312,7 +312,7 @@ enum class ItemKind : std::uint32_t { kRecord = 1, kState = 2, kEvent = 3 };
 // The result of next().
 struct Item {
   ItemKind kind = {};
-  Sequence sequence = kNoSequence;         // for an entry of a state, Fold::place_of, or 0 if the
+  Sequence sequence = kNoSequence;         // for a state entry, Fold::place_of, or 0 if the
                                            // fold has none
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
   const Event* event = nullptr;            // kEvent; valid until the next call
@@ -370,7 +370,7 @@ class Subscriber {
   Subscriber& operator=(Subscriber&&) noexcept;
   ~Subscriber();
 
-  // Errors of the read calls. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
+  // Errors from the read calls. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
   // had no effect: kMisuse (another call is under way), kTooSmall (the memory is smaller than
   // Batch::row_bytes, or a column is empty), kEventDue, kRecordSize of read_one. All others are
   // final: kClosed after a clean close with end_at_close, otherwise the error of status(), which
@@ -391,15 +391,15 @@ class Subscriber {
   // microsecond, because reading each cache line while it is written slows both down.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
                                    Deadline deadline = Deadline::never());
-  // The same with a column that receives the sequence of each row, or the place of each entry of a
-  // state (Item). A batch has at most as many rows as the column has elements. With `instruments`,
+  // The same with a column that receives the sequence of each row, or the place of each state entry
+  // (Item). A batch has at most as many rows as the column has elements. With `instruments`,
   // it fills a batch with records that are not consecutive, while the other read() returns one run
   // of consecutive records at a time.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                    Deadline deadline = Deadline::never());
 
   // Copies the next record and returns its sequence. `record` has the size of the bus's records.
-  // kEventDue: an event or an entry of a state comes before it. kRecordSize: the bus has records of
+  // kEventDue: an event or a state entry comes before it. kRecordSize: the bus has records of
   // a different size; with `expect` this is final. With Deadline::now() it does not wait for
   // records. While no bus is attached, it may make system calls to find one.
   [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
@@ -425,8 +425,8 @@ class Subscriber {
     return sequence;
   }
 
-  // Returns the event that is due now. kWouldBlock: there is none. kEventDue: an entry of a state
-  // is due, which only next() and read() return.
+  // Returns the event that is due now. kWouldBlock: there is none. kEventDue: a state entry is due,
+  // which only next() and read() return.
   [[nodiscard]] Result<Event> read_event();
 
   // Ends the wait that is under way, or else the next one. Safe from any thread and from a signal
@@ -444,7 +444,7 @@ class Subscriber {
   // the first kState, kSnapshotComplete or kNoSnapshot.
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
-  // Values of the last delivered session; "" and 0 before the first event.
+  // Values from the last delivered session; "" and 0 before the first event.
   [[nodiscard]] const std::string& schema_name() const;
   [[nodiscard]] const std::shared_ptr<const Schema>& schema() const;  // null: not described
   [[nodiscard]] std::uint32_t record_bytes() const;

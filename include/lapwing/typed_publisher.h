@@ -55,8 +55,8 @@ inline constexpr std::size_t kStampedAtOnce = 64;
 template <PlainRecord Record>
 class TypedPublisher {
  public:
-  // Like Publisher::open, with schema_of<Record>() as the option `schema`. If the option contains
-  // another schema, it is refused. Errors: those of Publisher::open.
+  // Like Publisher::open, with schema_of<Record>() as the option `schema`. If the option contains a
+  // different schema, it is refused. Errors: those of Publisher::open.
   [[nodiscard]] static absl::StatusOr<TypedPublisher> open(
       PublisherOptions options, Deadline deadline = std::chrono::seconds(10)) {
     const Schema schema = schema_of<Record>();

@@ -18,7 +18,7 @@
 // take is ready again, so you may take one record and wait again.
 //
 // A source is ready if it has:
-//  - Subscriber, ConflatedReader, LoadedState: a record, an event or an entry of a state.
+//  - Subscriber, ConflatedReader, LoadedState: a record, an event or a state entry.
 //  - ChannelConsumer: a message. ChannelProducer: room for a message of the given size.
 //  - Duplex: a call, a message, a reply, or an outgoing call that has timed out.
 //  - ChannelListener: work for accept() or tend().

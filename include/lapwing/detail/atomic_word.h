@@ -1,4 +1,4 @@
-// Tools for all protocols in shared memory: atomic access to a word, a loop over words, and
+// Building blocks of all shared-memory protocols: atomic access to a word, a loop over words, and
 // pauses for a thread that polls.
 //
 // These files contain the protocols, each with its proof: slot_words.h, attention_word.h and

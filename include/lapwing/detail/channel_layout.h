@@ -77,7 +77,7 @@ constexpr std::uint32_t call_place(std::uint64_t call, std::uint32_t window) {
 
 // Each message of a duplex has a CallHead at kCallHeadOffset.
 struct CallHead {
-  std::uint64_t call;  // the caller's number of the call (call_number); 0 for kOneWay
+  std::uint64_t call;  // the caller's number for the call (call_number); 0 for kOneWay
   CallKind kind;
   std::uint32_t code;  // of an error reply, chosen by the server; else 0
 };
