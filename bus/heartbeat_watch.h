@@ -3,8 +3,8 @@
 // The heartbeat is a time on the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
 // subtracts it from its own clock. In another time namespace, that clock has a different offset. In
 // that case, and if the heartbeat is in the future, the reader measures with its own clock how long
-// the value has remained unchanged. The first age is then 0. So a silent publisher is detected
-// late, but always, and a running one is not reported as silent.
+// the value has remained unchanged. The first age is then 0. So a silent publisher is detected late
+// but reliably, and a running one is not reported as silent.
 //
 // Thread safety: one thread.
 #pragma once

@@ -19,8 +19,8 @@ class RingFill {
  public:
   explicit RingFill(const RingFile& ring);
 
-  // Faults in `bytes` more bytes, rounded up to whole pages, or the rest. Other threads that map
-  // memory wait in the meantime. Errors: kSystem.
+  // Faults in `bytes` more bytes, rounded up to whole pages, or all that remain. Other threads that
+  // map memory wait in the meantime. Errors: kSystem.
   absl::Status step(std::uint64_t bytes);
   std::uint64_t left() const { return left_; }  // bytes
 

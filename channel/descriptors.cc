@@ -105,8 +105,8 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet, std::vector<Uniq
   bool reset_seen = false;
   do {
     got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-    // The kernel reports once that the peer closed without reading all, before the data it had
-    // sent.
+    // The kernel reports once that the peer closed without reading everything, before it returns
+    // the data that the peer had sent.
   } while (got < 0 &&
            (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset_seen, true))));
   if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;

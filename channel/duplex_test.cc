@@ -479,7 +479,7 @@ TEST_CASE("An error's text that is too long is cut") {
   CHECK(text_of(pair.client().finish(call)->payload) == "a text of ");
 }
 
-// The other side of a duplex, made by hand: sends data that a correct side would not send.
+// A simulated other side of a duplex, which sends data that a correct side would not send.
 class HostilePeer {
  public:
   explicit HostilePeer(const ChannelOptions& options = {.call_window = 4})

@@ -33,7 +33,7 @@ std::uint64_t variants() {
   return channel_operations() / 20;
 }
 
-// The other end, made by hand: it has a normal memory file, but violates the protocol.
+// The other end, simulated: it has a normal memory file, but violates the protocol.
 class HostilePeer {
  public:
   // Connects as `role` and sends a hello. The victim must then accept.

@@ -199,7 +199,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::State::accept_now(
 absl::Status ChannelListener::State::look_around() {
   if (handed_over) return handed_over_status(path);
   if (!hand_over) {
-    drop_silent();  // first, because it may free missing descriptors
+    drop_silent();  // first, because it may free descriptors
     if (absl::Status status = take_in(); !status.ok()) return status;
     begin_to_hand_over();
   }

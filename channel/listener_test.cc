@@ -219,8 +219,8 @@ bool judge(Race& race, const std::string& path) {
          connect_local(path, soon().monotonic_ns(), kChannelSocket).ok();
 }
 
-// Runs this many rounds, and more until both have won and their attempts have overlapped. On a busy
-// machine that may take a while.
+// Runs at least this many rounds, and until both have won and their attempts have overlapped. On a
+// busy machine that may take a while.
 int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_t rounds) {
   run_on_processor(self);  // otherwise they would run one after the other
   const Deadline deadline = soon();

@@ -56,7 +56,7 @@ Errc ChannelCore::ended() {
   return end_;
 }
 
-// Continues a wait after each round of spinning, or instead of it.
+// Continues a wait after each round of spinning, or instead of spinning.
 Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   if (now - looked_ns_ >= kPeerLookNs) {

@@ -140,7 +140,7 @@ class WriteQueue {
   // Queues a request. Returns false if the queue is full; then reap first.
   virtual bool submit(const WriteRequest& request) = 0;
   // Passes everything queued to the kernel and collects completions, waiting up to wait_ns for the
-  // first one. Returns the number of stored completions.
+  // first one. Returns the number of completions stored.
   virtual std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) = 0;
   virtual std::size_t in_flight() const = 0;
 };

@@ -24,7 +24,7 @@ struct BorrowedFile {
 };
 
 // Reserves address space at a multiple of the huge-page size, for a mapping to replace. Only there
-// is a file's huge page mapped as a huge page. Returns null if there is none; the mapping then just
+// can a huge page of a file be mapped as one. Returns null if there is none; the mapping then just
 // has small pages.
 void* reserve_aligned(std::uint64_t bytes) {
   const std::uint64_t reserved_bytes = bytes + kHugePageBytes;

@@ -15,7 +15,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kGuardedMax = 1024;  // guarded mappings at once; more are not guarded
+inline constexpr std::size_t kGuardedMax = 1024;  // at most this many are guarded at once
 
 // Installs a handler for SIGBUS. For programs, not for the library.
 void guard_mappings();

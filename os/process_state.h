@@ -23,7 +23,7 @@ struct ProcessNamespaces {
 
 struct ProcessIdentity {
   std::uint32_t pid = 0;          // 0: not known
-  std::uint64_t start_ticks = 0;  // clock ticks from boot to its start; 0: not known
+  std::uint64_t start_ticks = 0;  // when it started, in clock ticks since boot; 0: not known
   ProcessNamespaces namespaces;   // of the process that read pid and start_ticks
 };
 

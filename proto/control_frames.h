@@ -128,7 +128,7 @@ enum class BusEventKind : std::uint32_t {
   kAttached = 1,       // a subscriber has sent Hello and has a client slot
   kDetached = 2,       // it disconnected; with its last report
   kGap = 3,            // it reported `gaps` more, without a loss
-  kLoss = 4,           // it reported `lost` more records, in `gaps` more gaps
+  kLoss = 4,           // it reported the loss of `lost` more records, in `gaps` more gaps
   kRefused = 5,        // a client was refused for `reason`
   kDropped = 6,        // a client was dropped for `reason`
   kStall = 7,          // `count` publishes waited for the journal for more than 1,024 µs each

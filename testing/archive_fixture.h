@@ -78,7 +78,7 @@ class ArchiveFixture {
     absl::Status made = disk_.make_directory(directory(), 0700);
     if (made.ok()) made = disk_.sync_directory(options_.root);
     if (!made.ok()) return made;
-    if (!archiver_) sessions_.reset();  // a real disk would still have it locked
+    if (!archiver_) sessions_.reset();  // on a real disk it would still be locked
     auto log = SessionLog::open(disk_, options_.root);
     if (!log.ok()) return log.status();
     sessions_.emplace(*std::move(log));

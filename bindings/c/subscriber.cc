@@ -120,8 +120,8 @@ Errc Reads::read_one(std::span<std::byte> record, std::int64_t timeout_ns,
 }
 
 // Returns whether the descriptor covers a call that found nothing: it is armed, or still readable.
-// Limits the attempts, so that conflated records and those of other instruments do not delay the
-// call.
+// Limits the number of attempts, so that conflated records and those of other instruments do not
+// delay the call.
 bool Reads::is_covered(Errc result, int attempt) {
   if (!has_fd_ || !gave_nothing(result)) return true;
   return arm() || result == Errc::kInterrupted || attempt == kArmAttemptsMax;

@@ -383,7 +383,7 @@ TEST_CASE("Where no more subscribers are served the owner still asks, sixteen ti
   BareClient refused(server.path());
   check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
 
-  // Tools do not use the client slots of subscribers.
+  // Tools do not use the subscribers' client slots.
   clients.pop_back();
   askers.pop_back();
   server.settle();

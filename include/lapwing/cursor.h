@@ -16,8 +16,8 @@
 // (OutputEnd) together with the position. The next run truncates the file to output() before it
 // continues. See examples/logger.cc.
 //
-// A commit is one write of 128 bytes and takes a few microseconds. It survives a kill of the
-// process. A power cut may revert the newest commits and truncate your output, which can then be
+// A commit is one write of 128 bytes and takes a few microseconds. It survives if the process is
+// killed. A power cut may revert the newest commits and truncate your output, which can then be
 // shorter than output(), so check its length. If `durable` is set, no commit is reverted (see
 // CursorOptions).
 //

@@ -3,8 +3,8 @@
 //   if (lapwing::errc_of(status) == lapwing::Errc::kInUse) ...
 //
 // Errors are values. Cold paths return absl::Status or absl::StatusOr with a number whose meaning
-// never changes between releases (docs/reference/abi-policy.md). The message contains what
-// happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
+// never changes between releases (docs/reference/abi-policy.md). The message states what happened,
+// where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
 // Thread safety: everything here is a pure function.
 #pragma once

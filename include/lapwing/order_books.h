@@ -79,7 +79,7 @@ class OrderBooks final : public FoldState {
   // nullptr: the instrument has not been seen.
   const OrderBook* find_book(std::uint16_t publisher_id, std::uint32_t instrument_id) const;
   // Returns the book whose instrument had that symbol at the time of the book's newest record. If
-  // there are several, of several publishers or of successive instruments, returns the one with the
+  // there are several, from several publishers or successive instruments, returns the one with the
   // newest record. Checks every book, so do not call it for each record.
   const OrderBook* find_book(const Symbols& symbols, std::string_view symbol) const;
   // Sorted by publisher, then by instrument.

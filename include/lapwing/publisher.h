@@ -78,7 +78,7 @@ enum class OnJournalFailure : std::uint32_t {
 struct ResumePoint {
   bool is_listed = false;    // the journal has a session from this source
   bool by_content = false;   // that session was found by the source's fingerprint, not by its id
-  bool has_records = false;  // the journal has records, of this source or of others
+  bool has_records = false;  // the journal has records, from this source or others
   // The source_offset of the source's newest session, and the number of records that it published.
   std::uint64_t offset = 0;
   std::uint64_t records = 0;

@@ -225,7 +225,7 @@ enum class EventKind : std::uint32_t {
   kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
   kStale = 6,     // the publisher is alive but has been silent for stale_after
   kPublisherGone = 7,     // the publisher ended without closing; waiting for the next
-  kClosed = 8,            // the session was closed cleanly after `sequence`; all is delivered
+  kClosed = 8,            // the session was closed cleanly after `sequence`; all was delivered
   kSnapshotComplete = 9,  // the state is complete, as of `sequence`; text names its checkpoint,
                           // and the newer ones that were skipped, with the reasons
   kNoSnapshot = 10,       // no checkpoint can be used; text has the reason. The next record is

@@ -61,7 +61,7 @@ enum class CallKind : std::uint32_t {
   kOneWay = 1,      // a message that is not part of a call
   kCall = 2,        // a request
   kReply = 3,       // reply to the call with the same number
-  kErrorReply = 4,  // the same; the payload is a text, and the server chose `code`
+  kErrorReply = 4,  // the same; the payload is text, and the server chose `code`
   kCancel = 5,      // the caller no longer waits for the reply, which must still be sent
 };
 
