@@ -70,7 +70,7 @@ void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::u
   }
 }
 
-// Returns true if a preparation ended: another one may have been waiting for it before taking its
+// Returns true if a preparation ended; another one may have been waiting for it to take its
 // name.
 bool SegmentPool::continue_preparations(WriteQueue& queue, std::uint64_t first,
                                         std::uint64_t now_ns) {
@@ -141,7 +141,7 @@ OpenSegment* SegmentPool::find_unused(std::uint64_t number) {
   return nullptr;
 }
 
-// Returns a file of the segment that no longer has its name, or "" if there is none or the check
+// Returns a segment file that no longer has its name, or "" if there is none or the check
 // fails.
 std::string SegmentPool::lost_name(const OpenSegment& segment) {
   const auto is_lost = [&](const char* suffix, const OpenFile& file) {
@@ -172,7 +172,7 @@ void SegmentPool::note_if_lost(const OpenSegment& segment) {
       ENOENT, absl::StrCat(lost, " was removed or replaced while records were written to it")));
 }
 
-// Removes the segment's remaining files, so that it is prepared again. A file that has replaced its
+// Removes the segment's remaining files, so that it is prepared again. A file that has replaced the
 // .jnl is not removed here, because the next preparation checks it.
 void SegmentPool::give_up(Slot& slot) {
   const std::uint64_t number = slot.segment.number;

@@ -23,8 +23,8 @@ namespace lapwing {
 
 class CheckpointLoad {
  public:
-  // Opens the file and verifies its header and its length. Does not allocate memory for the entries
-  // yet. The errors of all functions are those of LoadedCheckpoint::load.
+  // Opens the file and verifies its header and length. Does not allocate memory for the entries
+  // yet. All functions return the errors of LoadedCheckpoint::load.
   static absl::StatusOr<CheckpointLoad> begin(Disk& disk, const std::string& path);
 
   const CheckpointHeader& header() const { return header_; }

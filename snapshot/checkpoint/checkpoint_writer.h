@@ -4,7 +4,7 @@
 //
 // Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until commit().
 // The destructor removes the file if commit() was not called or failed. The first failure is final.
-// Memory: a fixed buffer, and 8 bytes for each 64 KiB of entries, whose sums are at the end of the
+// Memory: a fixed buffer, and 8 bytes per 64 KiB of entries for the sums at the end of the
 // file.
 #pragma once
 
@@ -42,10 +42,10 @@ struct CheckpointIdentity {
 
 class CheckpointWriter {
  public:
-  // `directory` is <bus>/checkpoint/<fold>, which must exist. Replaces a temporary file of the same
-  // sequence that a killed run left behind. Buffers `write_bytes`, whole blocks, and writes that
-  // many at a time. Errors, for all functions: kNoSpace, kNotPermitted, kNotFound, kSystem;
-  // kInvalidArgument for a shape or a sequence that a checkpoint cannot have.
+  // `directory` is <bus>/checkpoint/<fold>, which must exist. Replaces a temporary file for the
+  // same sequence that a killed run left behind. Buffers `write_bytes`, which is whole blocks, and
+  // writes that many at a time. Errors, for all functions: kNoSpace, kNotPermitted, kNotFound,
+  // kSystem; kInvalidArgument for a shape or a sequence that a checkpoint cannot have.
   static absl::StatusOr<CheckpointWriter> create(Disk& disk, const std::string& directory,
                                                  const Fold& fold,
                                                  const CheckpointIdentity& identity,

@@ -2,7 +2,7 @@
 // record itself.
 //
 // A record replaces the entry without reading it, so reads() is false. Lost records leave no trace:
-// the last record that arrived remains the last. docs/explanation/state.md describes the keys.
+// the entry remains the last record that arrived. docs/explanation/state.md describes the keys.
 //
 // Thread safety: immutable.
 #pragma once

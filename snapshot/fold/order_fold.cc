@@ -17,9 +17,9 @@ using dbn::Side;
 
 constexpr std::uint8_t kRecordUnits = sizeof(MboMsg) / dbn::kLengthUnit;
 
-// A key in two whole words, followed by a byte that does not belong to it. Keys are made several
-// times for each record. A processor forwards a whole word at once, but stalls if bytes that were
-// written separately are read together.
+// A key in two whole words, followed by a byte that is not part of it. Keys are built several times
+// per record. A processor forwards a whole word at once, but stalls if bytes that were written
+// separately are read together.
 class WordKey {
  public:
   WordKey(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
@@ -65,7 +65,7 @@ void save(FoldState& state, const WordKey& key, const OrderEntry& entry) {
   state.put(key.bytes(), std::as_bytes(std::span(&entry, 1)));
 }
 
-// Makes an entry that is not an order: the entry of a book or of the loss.
+// Makes an entry that is not an order: a book's entry or the loss entry.
 OrderEntry make_mark(Action action) {
   OrderEntry entry{};
   entry.msg.hd.length = kRecordUnits;
@@ -137,9 +137,9 @@ class Step {
     }
   }
 
-  // A snapshot makes a bad book good if its beginning was seen, which means that the record before
-  // it is known. A snapshot that continues after a loss may lack its first orders. kFlagSnapshot
-  // stays set during both.
+  // A snapshot makes a bad book good if its beginning was seen, that is, if the record before it is
+  // known. A snapshot that continues after a loss may lack its first orders. kFlagSnapshot stays
+  // set during both.
   void follow_snapshot(bool is_cut) {
     if (!has(dbn::kFlagSnapshot)) return unset(dbn::kFlagSnapshot);
     const bool is_bad = (flags() & dbn::kFlagMaybeBadBook) != 0;
@@ -203,7 +203,7 @@ class Step {
     save(state_, order(), found);
   }
 
-  // Stores the resting order as the record describes it.
+  // Stores the resting order that the record describes.
   void rest(Sequence place) {
     if (msg_.size == 0) {
       note_misfit();
@@ -231,7 +231,7 @@ class Step {
     return entry;
   }
 
-  // Notes that the record contradicts the entries of a good book, so there is an error in the feed.
+  // Marks that the record contradicts a good book's entries, which means an error in the feed.
   void note_misfit() {
     const bool is_noted = book_.msg.order_id == sequence_;
     if (is_noted || is_stale(book_, lost_through_)) return;

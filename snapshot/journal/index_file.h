@@ -12,9 +12,9 @@
 namespace lapwing {
 
 struct IndexState {
-  bool missing = false;       // a publisher does not continue in a segment without one
+  bool missing = false;       // a publisher does not continue a segment without an index
   std::uint64_t entries = 0;  // valid ones
-  std::uint64_t invalid = 0;  // not counting the last one, which may be half written
+  std::uint64_t invalid = 0;  // without the last one, which may be half written
 
   bool is_right() const { return !missing && invalid == 0; }
 };

@@ -1,4 +1,4 @@
-// The directories of journals: the paths of their files, and the list of their segments.
+// Journal directories: the paths of their files, and the list of their segments.
 //
 // Thread safety: plain values and pure functions; borrows the Disk.
 #pragma once

@@ -14,8 +14,8 @@ namespace lapwing {
 
 // Returns a sequence below which every record was published before `wall_ns` (UTC); kNoSequence if
 // the index has none. The segments are searched in order, up to the first that reaches wall_ns,
-// since a clock may be set back between two sessions. Earlier entries replace invalid ones and
-// those of missing files, so the result may be early, but never late.
+// because a clock may be set back between two sessions. If an entry is invalid or its file is
+// missing, an earlier entry is used, so the result may be early, but never late.
 absl::StatusOr<Sequence> search_time(const JournalFiles& files,
                                      const std::vector<std::uint64_t>& segments,
                                      std::uint64_t wall_ns);

@@ -1,6 +1,6 @@
-// Removes from `sessions` the oldest sessions whose records retention has removed completely, with
-// the descriptions and metadata that only they used. A start does this after it has settled the
-// last session.
+// Removes the oldest sessions from `sessions` if retention has removed all their records, together
+// with the descriptions and metadata that only they used. A start does this after it has settled
+// the last session.
 //
 // Thread safety: one thread; the caller holds the publisher's lock.
 #pragma once

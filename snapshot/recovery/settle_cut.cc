@@ -65,7 +65,7 @@ class Cutter {
   std::unique_ptr<std::byte[]> chunk_;
 };
 
-// Processes the newest segment first, so that dropped segments make room for copies kept aside.
+// Processes the newest segment first, so that dropped segments free space for copies kept aside.
 absl::Status Cutter::run() {
   const auto segments = list_segments(files_);
   if (!segments.ok()) return segments.status();
@@ -159,7 +159,7 @@ absl::StatusOr<std::uint64_t> Cutter::end_of_bytes(FileHandle file, std::uint64_
   }
 }
 
-// If a file of that name exists, it is complete: it was written and renamed before anything was
+// If a file with that name exists, it is complete: it was written and renamed before anything was
 // zeroed.
 absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent) {
   if (extent.begin == extent.end) return absl::OkStatus();

@@ -1,8 +1,8 @@
-// Tables of record members in order, one table for all versions of a record. DBN records have no
+// Tables of record members in order, one table per record for all versions. DBN records have no
 // padding, so an offset is the sum of the sizes before it.
 //
-// Source: the schemas in the DBN documentation, and its Python package, which the test compares
-// with.
+// Source: the schemas in the DBN documentation, and DBN's Python package, which the test compares
+// with these tables.
 #include "snapshot/schema/known_schemas.h"
 
 #include <algorithm>
