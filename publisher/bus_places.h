@@ -35,8 +35,8 @@ class BusPlaces {
   absl::StatusOr<std::string> make_private_directory() const;
   // Returns the rings that an earlier start may have left. It searches the bus directory, this
   // user's ring directories, and the directory of the ring in bus.json if that is named after this
-  // bus. The preferred ring directory may have been unavailable at that earlier start, although it
-  // now belongs to this user. Errors: those of directory_identity, and those of resolving a path.
+  // bus. At that start, the preferred ring directory may have been unavailable, although it now
+  // belongs to this user. Errors: those of directory_identity, and those of resolving a path.
   absl::StatusOr<LeftRings> left_rings() const;
 
  private:

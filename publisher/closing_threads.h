@@ -1,5 +1,5 @@
-// Threads that end sessions in the background. No call waits for them: the publisher was destroyed,
-// or its close reached the deadline.
+// Threads that end sessions in the background, after the publisher was destroyed or its close
+// reached the deadline. So no call waits for them.
 //
 // An exiting program waits for them for at most kCloseAtExitMax. The next start settles a
 // half-closed session like a killed publisher's. A forked child does not have these threads.

@@ -28,7 +28,7 @@ class GateWait {
   const PublisherCounters& counters() const { return counters_; }  // stall counters
   bool is_waiting() const { return waiting_.is_taken(); }
 
-  // Whether record n, which is beyond the limit of the path, may be written now. Waits if needed.
+  // True if record n, which is beyond the path's limit, may be written now. Waits if needed.
   bool admit(Sequence n, Deadline deadline);
   // Sets last_error(), and returns false.
   bool refuse(absl::Status why);
@@ -40,7 +40,7 @@ class GateWait {
   }
 
   absl::Status flush(Deadline deadline);
-  // Returns kMisuse if another call waits, or if this publisher's log hook is the caller.
+  // Returns kMisuse if another call is waiting, or if this publisher's log hook is the caller.
   absl::Status check_may_wait() const;
   // `is_closed` must become true before the gate is nudged.
   absl::Status wait_for_close(absl::FunctionRef<bool()> is_closed, Deadline deadline);

@@ -1,5 +1,5 @@
 // Lets a thread sleep while nothing is published. It consists of an eventfd that other threads
-// signal, and a bit in the attention word that makes the publish path signal it.
+// signal, and a bit in the attention word that makes the publish path signal the eventfd.
 //
 // The protocol and its proof are in lapwing/detail/attention_word.h. This class adds the system
 // calls.
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kFileSleeper = 2;
 
 class IdleSleeper {
  public:
-  // Only this sleeper uses `bit`. Borrows the word.
+  // No other sleeper may use `bit`. Borrows the word.
   IdleSleeper(detail::AttentionWord& attention, std::uint32_t bit)
       : attention_(&attention), bit_(bit) {}
 

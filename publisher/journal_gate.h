@@ -19,7 +19,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kGateWaitNsMax =
-    100'000'000;  // one futex wait; then the waiter checks again
+    100'000'000;  // one futex wait, after which the waiter checks again
 
 class JournalGate {
  public:

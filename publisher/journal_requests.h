@@ -1,7 +1,7 @@
 // Requests from other threads to the file thread: a flush, a prune, shedding the journal.
 //
-// Thread safety: request_flush() by the thread of each asker; request_prune() and prune_result() by
-// the service thread; shed() by the publishing thread. The other functions are the file thread's.
+// Thread safety: request_flush() by each asker's thread; request_prune() and prune_result() by the
+// service thread; shed() by the publishing thread; the other functions by the file thread.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class JournalRequests {
     SingleWriterWord& word = flush_through_[static_cast<std::size_t>(asker)];
     word.store(std::max(through, word.load()));
   }
-  // One at a time: call it again only after prune_result() has returned the result of this one.
+  // One prune at a time: call it again only after prune_result() has returned the result.
   void request_prune(Sequence below) {
     prune_below_.store(below);
     prunes_wanted_.store(prunes_wanted_.load() + 1);
@@ -69,7 +69,7 @@ class JournalRequests {
   StickyFlag shed_;
   StickyFlag closed_;
 
-  // Only the file thread uses these.
+  // Used only by the file thread.
   Sequence flush_taken_ = 0;
   std::uint64_t prunes_taken_ = 0;
 };

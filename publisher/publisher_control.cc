@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 
-// For monitors: how a session that was not closed ended.
+// How a session ended that was not closed, for monitors.
 const char* meaning_of(SessionEnd end) {
   switch (end) {
     case SessionEnd::kRecovered:
@@ -27,7 +27,7 @@ const char* meaning_of(SessionEnd end) {
   }
 }
 
-// The events for monitors about the previous session and the start of this one.
+// Events about the previous session and the start of this one, for monitors.
 std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
   std::vector<EventInfoFrame> events;
   const PastSession& past = session.past;

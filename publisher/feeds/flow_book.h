@@ -53,7 +53,7 @@ class FlowBook {
 
   // The oldest order at the best price; kNone if the side is empty.
   std::uint32_t best(dbn::Side side) const;
-  // The level of the best price, or a hypothetical one near the middle if both sides are empty.
+  // The level of the best price, or a hypothetical level near the middle if both sides are empty.
   std::uint32_t best_level(dbn::Side side) const;
 
  private:

@@ -3,7 +3,7 @@
 //
 // A burst has at most kBurstRecordsMax records. It nearly always lasts less than a millisecond, and
 // is more than a millisecond away from the next. The mean rate per millisecond is about a
-// thousandth of that maximum. All records of a packet arrive together (ts_recv, sequence); its
+// thousandth of that maximum. All records in a packet arrive together (ts_recv, sequence), but its
 // events happened one after the other (ts_event).
 //
 // Thread safety: one thread.

@@ -1,4 +1,4 @@
-// The feed of numbered keys: kv16[:key=value,…]. It is used to measure stores with many keys.
+// A feed of numbered keys: kv16[:key=value,…]. It is used to measure stores with many keys.
 //
 //   records  number of records in one pass, default 1000000; 0: unlimited
 //   keys     number of different keys, default as many as records. Their order has no locality,

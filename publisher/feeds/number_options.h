@@ -24,7 +24,7 @@ struct NumberOption {
 };
 
 // Stores each number in its option's variable. Errors: kInvalidArgument, whose message contains
-// `feed` and `words`, the list of its options.
+// `feed` and `words`, the list of the feed's options.
 inline absl::Status parse_number_options(const std::string& text, const char* feed,
                                          const std::string& words,
                                          std::initializer_list<NumberOption> options) {

@@ -8,10 +8,10 @@ namespace {
 using dbn::Action;
 using dbn::Side;
 
-constexpr std::uint32_t kSideOrdersMin = 32;        // with fewer, only additions to that side
-constexpr std::uint32_t kBookOrdersWanted = 1'024;  // both sides; with fewer, more additions
+constexpr std::uint32_t kSideOrdersMin = 32;        // if fewer, only additions to that side
+constexpr std::uint32_t kBookOrdersWanted = 1'024;  // both sides; if fewer, more additions
 
-// How many of 1,024 events are of each kind. The rest are modifications.
+// The number of events of each kind per 1,024. The rest are modifications.
 constexpr std::uint32_t kOutOf = 1'024;
 constexpr std::uint32_t kAddsSparse = 500;
 constexpr std::uint32_t kAddsDense = 390;
@@ -153,7 +153,7 @@ void OrderFlow::modify(Event& event) {
 }
 
 // The further the price has fallen below the middle of the levels, the more likely the aggressor
-// buys. So the price never leaves the levels.
+// buys. So the price never leaves the range of levels.
 Side OrderFlow::aggressor_side() {
   const std::int64_t middle = FlowBook::kLevels / 2;
   const std::int64_t fallen = middle - std::int64_t{book_->best_level(Side::kBid)};

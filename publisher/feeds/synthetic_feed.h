@@ -1,4 +1,4 @@
-// The feed of a deterministic, valid order flow: synthetic[:key=value,…].
+// A feed with a deterministic, valid order flow: synthetic[:key=value,…].
 //
 //   records      number of records in one pass, default 1000000; 0: unlimited
 //   seed         seed of the flow, default 1; the same seed gives the same records on every machine
