@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// Reads files that PosixDisk maps.
+// Reads files where PosixDisk would map them.
 class CopyingDisk final : public PosixDisk {
  public:
   std::optional<Pages> map_finished(FileHandle) override { return std::nullopt; }
@@ -37,7 +37,7 @@ struct CheckpointPlace {
   CheckpointJudge judge;
 };
 
-// Callers open files only in the directory that this returns, after checking its owner.
+// Checks the directory's owner. Callers open files only in the directory that this returns.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   if (absl::Status valid = check_fold_choice(options.fold, options.own_fold); !valid.ok()) {
     return valid;

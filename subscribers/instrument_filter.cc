@@ -26,7 +26,7 @@ const Field* find_instrument(const Schema& schema) {
   return found == schema.fields.end() ? nullptr : &*found;
 }
 
-// The value of an unsigned number field.
+// The value of an unsigned integer field.
 std::uint64_t number_in(const Field& field, std::span<const std::byte> record) {
   switch (field.bytes) {
     case sizeof(std::uint8_t):
@@ -49,7 +49,7 @@ absl::StatusOr<Symbols> symbols_in(const std::string& metadata) {
   return Symbols::of_metadata(std::as_bytes(std::span(metadata)));
 }
 
-// Whether this is the `orders` fold's entry that concerns the whole bus, not one instrument.
+// True if this is the `orders` fold's entry for the whole bus, not for one instrument.
 bool is_loss_of_bus(const FoldShape& shape, std::span<const std::byte> bytes) {
   OrderEntry entry;
   if (shape.name != kFoldOrders || bytes.size() != sizeof entry) return false;
@@ -78,7 +78,7 @@ InstrumentFilter::InstrumentFilter(const std::vector<std::string>& instruments, 
     : option_(std::move(option)) {
   for (const std::string& text : instruments) {
     absl::StatusOr<InstrumentName> name = parse_instrument(text);
-    if (!name.ok()) continue;  // not checked by the caller; it chooses nothing
+    if (!name.ok()) continue;  // the caller did not check it; it chooses nothing
     if (name->is_symbol()) {
       names_.push_back(std::move(name->symbol));
     } else {

@@ -115,7 +115,7 @@ bool ItemDelivery::is_ready() {
     return false;
   }
   const ClosedPath closed(*this);
-  // The caller's own call reports a refusal.
+  // The caller's own call will report a refusal.
   if (closed.refusal != Errc::kOk || advance()) return true;
   if (may_pause()) wait_.skip_upkeep(kSpins);
   return false;
@@ -129,7 +129,7 @@ std::optional<WakeUp> ItemDelivery::prepare_wait() {
 
 void ItemDelivery::finish_wait() {
   wait_.finish();
-  const ClosedPath closed(*this);  // its destructor opens the path
+  const ClosedPath closed(*this);  // its destructor reopens the path
 }
 
 void ItemDelivery::end_in_child() noexcept {
@@ -139,8 +139,8 @@ void ItemDelivery::end_in_child() noexcept {
   cursor_.limit = 0;
 }
 
-// Takes one step, and then does the upkeep if there is nothing to read. A new attachment's records
-// may have a different size.
+// Takes one step, then does the upkeep if there is nothing to read. A new attachment's records may
+// have a different size.
 Step ItemDelivery::step(std::span<std::byte> out) {
   const Step step = machine_.step(out, machine_.needs_time() ? monotonic_ns() : 0);
   if (cursor_.record_bytes != block_.record_bytes()) [[unlikely]] {
@@ -160,7 +160,7 @@ Step ItemDelivery::step(std::span<std::byte> out) {
 bool ItemDelivery::advance() {
   pass_over();
   for (int steps = 0; steps < kStepsMax && !has_something(); ++steps) {
-    // Only one in kLive, so that the path can be opened again, unless a filter keeps it closed.
+    // Only one record in kLive, so that the path can be reopened, unless a filter keeps it closed.
     const std::span<std::byte> all = block_.room();
     const bool is_one = cursor_.phase == Phase::kLive && !stream_.filter;
     const Step taken = step(is_one ? all.first(cursor_.record_bytes) : all);
@@ -182,7 +182,7 @@ void ItemDelivery::pass_over() {
   cursor_.ledger.filter_out(others);
 }
 
-// Whether an event comes before the next record, as far as is known now. Takes no records except
+// True if an event comes before the next record, as far as is known now. Takes no records except
 // those that it passes over.
 bool ItemDelivery::event_is_due() {
   if (stream_.filter && !wait_.another_rests()) advance();
@@ -263,8 +263,8 @@ Result<Due> ItemDelivery::wait_for_due(std::span<std::byte> record, std::uint64_
   }
 }
 
-// Lets a waiting call take a measured record as early as the read path would take any other record:
-// before all other work.
+// Lets a waiting call take a measured record as early as the read path would take any other: before
+// all other work.
 void ItemDelivery::await_measured(std::uint64_t deadline_ns) {
   const bool is_left_by_path = cursor_.next >= cursor_.measured_from && cursor_.is_live();
   if (!is_left_by_path || deadline_ns == 0 || !block_.empty()) return;
@@ -273,7 +273,7 @@ void ItemDelivery::await_measured(std::uint64_t deadline_ns) {
   }
 }
 
-// The next empty poll after the event does the upkeep if it may find the subscriber live.
+// After the event, the next empty poll does the upkeep if it may find the subscriber live.
 Due ItemDelivery::deliver_event() {
   const Due due = stream_.take_event();
   machine_.upkeep().on_delivered(due);

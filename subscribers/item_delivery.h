@@ -1,6 +1,6 @@
 // Implements a subscriber's calls. They take steps of the machine until there is an event or a
-// record, and hand it out. A call that does more than take a record closes the read path, and
-// reopens it when it ends. The path leaves a record whose age is measured (age_meter.h) to a call.
+// record, and hand it out. A call that does more than take a record closes the read path and
+// reopens it at the end. The path leaves records whose age is measured (age_meter.h) to a call.
 //
 // A step reads ring records into the caller's memory, or many at once into the block. With a filter
 // (SubscriberOptions::instruments), all records go into the block, and records of other instruments
@@ -31,7 +31,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kLooks = 1024;  // polls of the next slot before another kind of wait
+inline constexpr std::uint32_t kLooks = 1024;  // polls of the next slot before a different wait
 inline constexpr int kStepsMax = 16;           // changes of phase within one call
 
 // Memory for contiguous rows that read() copies, and optionally a column for their sequences.
@@ -42,7 +42,7 @@ struct RowSpace {
   bool has_room(std::size_t row_bytes) const {
     return bytes.size() >= row_bytes && (!sequences || !sequences->empty());
   }
-  // The number of rows that fit.
+  // The number of rows for which there is room.
   std::size_t count(std::size_t row_bytes) const {
     const std::size_t rows = bytes.size() / row_bytes;
     return sequences ? std::min(rows, sequences->size()) : rows;
@@ -50,7 +50,7 @@ struct RowSpace {
   std::span<std::byte> from(std::size_t row, std::size_t row_bytes) const {
     return bytes.subspan(row * row_bytes, (count(row_bytes) - row) * row_bytes);
   }
-  // Numbers the `rows` rows from `row` on, starting at `first`.
+  // Numbers `rows` rows from `row` on, starting with `first`.
   void number(std::size_t row, std::size_t rows, Sequence first) const {
     for (std::size_t i = 0; sequences && i < rows; ++i) (*sequences)[row + i] = first + i;
   }
@@ -86,14 +86,14 @@ class ItemDelivery final : public WaitSource {
   bool arm();
 
   // A wait set sleeps on the ring's doorbell, which rings only for subscribers that may park. If
-  // there is no ring to wait for, it polls every kSeekingTickNs.
+  // there is no ring to wait for, the wait set polls every kSeekingTickNs.
   bool can_sleep() const override { return may_park(options_.wait); }
   bool is_ready() override;
   std::optional<WakeUp> prepare_wait() override;
   void finish_wait() override;
 
   // In a forked child: ends the subscriber with kForked. Changes only single words, so it does not
-  // depend on what other threads of the parent were doing. position() and counters() stay.
+  // depend on what the parent's other threads were doing. position() and counters() remain.
   void end_in_child() noexcept;
 
  private:

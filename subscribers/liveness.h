@@ -1,7 +1,7 @@
-// Whether a subscriber is live, and when that changes, if its options request kBehind and kLive.
+// Tracks whether a subscriber is live, for the kBehind and kLive events that its options request.
 //
-// It falls behind when more than behind_records published records are not taken, or when one of
-// them has been available for behind_time. Each look notes the head of the bus, from which later
+// It falls behind when more than behind_records published records have not been taken, or when one
+// of them has been available for behind_time. Each look notes the bus's head, from which later
 // looks determine how long records have been available. The subscriber is live again when it has
 // taken everything, or is behind by at most half of each set limit. A gap or the end of a session
 // also means that it is not live.
@@ -42,10 +42,10 @@ class Liveness {
       : records_max_(options.behind_records), age_max_ns_(ns_or_zero(options.behind_time)) {}
 
   bool is_told() const { return records_max_ != 0 || age_max_ns_ != 0; }
-  // True if requested and not live: it becomes live the next time that nothing is left to read.
+  // True if requested and not live: it becomes live the next time nothing is left to read.
   bool is_awaited() const { return is_told() && !is_live_; }
 
-  // Ends the live state if an event of that kind implies it.
+  // Ends the live state if an event of this kind implies it.
   void end_at(EventKind kind) {
     switch (kind) {
       case EventKind::kGap:
@@ -93,7 +93,7 @@ class Liveness {
   static constexpr std::uint64_t kRecordsMin = 64;
   static constexpr std::uint64_t kRecordsByTime = 256;
 
-  // The head of the bus at a time.
+  // The bus's head at a time.
   struct Seen {
     Sequence head;
     std::uint64_t at_ns;
@@ -129,8 +129,8 @@ class Liveness {
     return std::nullopt;
   }
 
-  // Whether a subscriber that is not live, and some records behind, uses at most half of each
-  // limit. For the time limit, that means that the newest noted head it has reached is at most half
+  // True if a subscriber that is not live and is some records behind uses at most half of each
+  // limit. For the time limit, this means that the newest noted head it has reached is at most half
   // of behind_time old.
   bool has_room(std::uint64_t lag, const Look& look) const {
     if (records_max_ != 0 && lag > records_max_ / 2) return false;

@@ -49,7 +49,7 @@ Result<Batch> LoadedState::read(std::span<std::byte> rows, std::span<Sequence> s
   return batch;
 }
 
-// `sequences`: the column of the batch; empty: its rows are consecutive.
+// `sequences`: the batch's column; empty: its rows are consecutive.
 void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows,
                              std::span<const Sequence> sequences) {
   if (batch.event) fold_event(*batch.event);

@@ -1,4 +1,4 @@
-// The items that a subscriber hands out, and the events due before its next record, each with its
+// The items that a subscriber hands out, and the events due before the next record, each with its
 // text.
 //
 // Events are delivered in the order in which they were added. An event that was taken but could not
@@ -33,7 +33,7 @@ class Outbox {
   bool empty() const { return entries_.empty(); }
   // Requires !empty(). The item that is delivered first.
   const Due& first() const { return entries_.front().due; }
-  // Whether it contains an event that starts the records: a reset, or the end of a state that does
+  // True if it contains an event that starts the records: a reset, or the end of a state that does
   // not follow a gap.
   bool has_beginning() const {
     return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
@@ -44,7 +44,7 @@ class Outbox {
     });
   }
 
-  // Whether the first event reports missing records, or the state that replaces them.
+  // True if the first event reports missing records, or the state that replaces them.
   bool gap_is_first() const { return !empty() && first_gap().first != kNoSequence; }
 
   // Requires !empty(). The gap of the first item, if it has one.

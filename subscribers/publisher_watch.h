@@ -1,4 +1,4 @@
-// Whether the session that a subscriber reads continues: whether its publisher is alive, and
+// Tracks whether the session that a subscriber reads continues: whether its publisher is alive, and
 // whether it has been silent for too long.
 //
 // Thread safety: one thread. Borrows the attachment for each call.
@@ -26,7 +26,7 @@ enum class Ending {
 
 class PublisherWatch {
  public:
-  // A publisher is stale after it has published nothing for that long; 0: never.
+  // A publisher is stale if it has published nothing for this long; 0: never.
   explicit PublisherWatch(std::chrono::nanoseconds stale_after);
 
   // A session is attached, with a publisher or without one …
@@ -39,7 +39,7 @@ class PublisherWatch {
   Ending ending() const { return ending_; }
   bool ended() const { return ending_ != Ending::kNone; }
 
-  // Checks the ring's state, and every kSocketCheckNs the socket and the heartbeat.
+  // Checks the ring's state and, every kSocketCheckNs, the socket and the heartbeat.
   void look(Attachment& attachment, std::uint64_t now_ns);
   // Returns true once for each silence while the publisher is alive. `records`: delivered so far.
   bool stale_due(Attachment& attachment, std::uint64_t records, std::uint64_t now_ns);

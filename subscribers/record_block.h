@@ -1,4 +1,4 @@
-// Records of one size that a step has read in bulk. They are handed out singly or many at once.
+// Records of one size that a step has read in bulk. They are handed out one or many at a time.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,7 +26,7 @@ class RecordBlock {
   // 0 before the first resize().
   std::uint32_t record_bytes() const { return record_bytes_; }
 
-  // Requires an empty block. The memory to read into; filled() sets the number of records
+  // Requires an empty block. The memory to read into; filled() then sets the number of records
   // read.
   std::span<std::byte> room() { return bytes_; }
   void filled(std::uint64_t records) {
@@ -41,7 +41,7 @@ class RecordBlock {
   std::span<const std::byte> rest() const {
     return std::span(bytes_).subspan(begin_ * record_bytes_, (end_ - begin_) * record_bytes_);
   }
-  // Drops that many records.
+  // Drops this many records.
   void skip(std::uint64_t records) { begin_ += records; }
   // Copies as many of the remaining records as fit, contiguously. Returns their number.
   std::uint64_t take(std::span<std::byte> out) {

@@ -80,7 +80,7 @@ void SnapshotJoin::step(const Attachment& attachment) {
   if (absl::Status status = load_->step(kSnapshotSliceBytes); !status.ok())
     return pass_over(status);
   if (!load_->done()) return;
-  // The journal may have been pruned while it was loaded.
+  // The journal may have been pruned during the load.
   if (absl::Status followed = check_followed(file_.as_of, attachment); !followed.ok()) {
     return pass_over(make_error(errc_of(followed),
                                 absl::StrCat(file_.path, ": ", std::string(followed.message()))));
@@ -127,7 +127,7 @@ void SnapshotJoin::list() {
   }
 }
 
-// A checkpoint that was removed or pruned during this join has a newer successor.
+// If a checkpoint was removed or its records were pruned during this join, there is a newer one.
 void SnapshotJoin::none_left() {
   if (overtaken_ && lists_ < kSnapshotListsMax) {
     listed_ = false;

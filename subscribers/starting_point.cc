@@ -10,13 +10,13 @@
 namespace lapwing {
 namespace {
 
-// `lapwing repair` writes such a session if a journal's `sessions` was lost. It represents all
-// sessions that the journal had.
+// `lapwing repair` writes such a session if a journal's `sessions` file was lost. It represents all
+// the sessions that the journal had.
 bool is_rebuilt(const SessionRecord& session) {
   return session.end && session.end->how == SessionEnd::kFailed && !session.begin.has_ring;
 }
 
-// The session with that id, or the one that represents it; null if the journal lists neither.
+// The session with this id, or the one that represents it; null if the journal lists neither.
 const SessionRecord* find_session(const Attachment& attachment, const Id128& session_id) {
   const SessionLog& log = attachment.journal()->sessions();
   if (const SessionRecord* const session = log.find(session_id)) return session;
@@ -42,7 +42,7 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
   if (session->end && session->end->how == SessionEnd::kFailed && !in_ring) return "";
   const Sequence last = session->end && !in_ring ? session->end->last : newest;
   if (stored.sequence <= last) return "";
-  // Records may be delivered before head counts them. In a batch, that may be long before.
+  // Records may be delivered before head includes them; in a batch, long before.
   if (in_ring && stored.sequence <= attachment.newest_ready()) return "";
   return absl::StrCat("the stored position is sequence ", stored.sequence, " of session ",
                       stored.session_id.hex(), ", but what is left of that session ends at ", last,
@@ -167,7 +167,7 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
     case Start::Kind::kLive:
       break;
     case Start::Kind::kOldest:
-    case Start::Kind::kSnapshot:  // if no checkpoint can be used
+    case Start::Kind::kSnapshot:  // if no checkpoint is usable
       return StartingPoint{oldest_of(attachment), ""};
     case Start::Kind::kSequence:
       return StartingPoint{options.start.value, ""};

@@ -22,7 +22,7 @@ Stream::Stream(const SubscriberOptions& all_options, ReadCursor& read_cursor)
 void Stream::renew_due() {
   cursor.attention = cursor.due = 0;
   if (!cursor.reads() || !outbox.empty()) return;
-  // A subscriber becomes live only in the ring.
+  // A subscriber becomes live only when it reads the ring.
   const bool is_live = cursor.phase == Phase::kLive;
   cursor.due = std::min({cursor.next + (is_live ? live_upkeep_records : kUpkeepRecords),
                          trail.next_first(), backlog.next_due()});
@@ -107,8 +107,8 @@ StoredPosition Stream::position() const {
   return trail.position(outbox.gap_is_first() ? outbox.first_gap().first : cursor.next);
 }
 
-// A session that has ended keeps the `durable` of its end. Records that a cut removed are never
-// durable, although `durable` of the next session is beyond them.
+// A session that has ended keeps its final `durable`. Records that a cut removed are never durable,
+// although the next session's `durable` is beyond them.
 Sequence Stream::durable() const {
   if (!attachment || outbox.has_beginning()) return durable_when_left;
   if (journal() == nullptr || trail.empty()) return 0;

@@ -74,7 +74,7 @@ Event Subscriber::State::event_of(const Due& due) {
 
 namespace {
 
-// Refuses members that would have no effect.
+// Refuses settings that would have no effect.
 absl::Status check_start(const Start& start, OnGap on_gap) {
   using Kind = Start::Kind;
   if ((start.kind == Kind::kAfter) != start.position.has_value()) {

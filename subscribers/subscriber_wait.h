@@ -5,7 +5,7 @@
 // that the hot path, which checks nothing else, also fails.
 //
 // Upkeep (the clock, the socket, the heartbeat) costs more than a poll of the next slot, so kSpins
-// empty polls skip it between two upkeeps. With a descriptor, no poll skips it, because event loops
+// empty polls between two upkeeps skip it. With a descriptor, no poll skips it, because event loops
 // do not spin.
 //
 // Invariants
@@ -34,7 +34,7 @@
 namespace lapwing {
 
 inline constexpr std::uint32_t kSpins = 64;  // empty polls between upkeeps
-// A publisher without a client slot for this subscriber does not wake it.
+// The pause if the subscriber has no client slot, because the publisher then does not wake it.
 inline constexpr std::uint64_t kUnheardPauseNs = 1'000'000;
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // longest sleep without a wake-up
 
@@ -59,8 +59,8 @@ class SubscriberWait {
   void begin() {
     if (!another_rests()) interrupted_ = misused_ = false;
   }
-  // The call may wait. A waiter that backs off starts over after each record, even one that needed
-  // no wait.
+  // The call may wait. A waiter that backs off starts over after each record, even if no wait was
+  // needed for it.
   void begin_wait() {
     if (records_waited_ != cursor_.ledger.counters().records) waiter_.reset();
   }
@@ -68,19 +68,19 @@ class SubscriberWait {
   // call. If records were passed over, more may be available, so it only checks whether the call is
   // over.
   bool keep_waiting(std::uint64_t deadline_ns, bool has_passed_over);
-  // The error of a call that found nothing.
+  // The error for a call that found nothing.
   Errc why_nothing(std::uint64_t deadline_ns) {
     if (std::exchange(misused_, false)) return Errc::kMisuse;
     if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
     return nothing_by(Deadline::at_monotonic_ns(deadline_ns));
   }
-  // In a forked child, which has no resting thread.
+  // Call it in a forked child, which has no resting thread.
   void end_in_child() noexcept { resting_.release(); }
   // A call found something: the next wait begins with spinning.
   void reset() { waiter_.reset(); }
   bool spins() const { return waiter_.spinning(); }
 
-  // Whether this empty poll skips the upkeep.
+  // True if this empty poll skips the upkeep.
   bool skips_upkeep() {
     if (spins_left_ == 0) return false;
     --spins_left_;
@@ -139,7 +139,7 @@ class SubscriberWait {
   bool interrupted_ = false;          // the last call was interrupted
   bool misused_ = false;              // the last call overlapped a resting one
   std::uint32_t spins_left_ = 0;      // empty polls that skip the upkeep
-  std::uint64_t records_waited_ = 0;  // delivered when the last wait began
+  std::uint64_t records_waited_ = 0;  // delivered before the last wait began
   std::optional<Rest> set_rest_;      // while a wait set sleeps
   std::unique_ptr<WakeDescriptor> descriptor_;
 };

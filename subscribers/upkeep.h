@@ -71,13 +71,13 @@ class Upkeep {
     return true;
   }
 
-  // An event is delivered. It may mean that the subscriber is no longer live.
+  // Call it when an event is delivered, which may mean that the subscriber is no longer live.
   void on_delivered(const Due& due) { liveness_.end_at(due.event); }
-  // Whether the next empty read may find the subscriber live.
+  // True if the next empty read may find the subscriber live.
   bool awaits_live() const { return liveness_.is_awaited(); }
 
   // Measures the records from `first` on, contiguous in `rows`, which are being delivered. Not
-  // inlined, so that callers need no registers for it.
+  // inlined, so callers need no registers for it.
   [[gnu::cold, gnu::noinline]] void measure(Sequence first, std::span<const std::byte> rows) {
     meter_.measure(first, rows, clock_.utc_ns());
     cursor_.measured_from = meter_.due();
@@ -92,7 +92,7 @@ class Upkeep {
       stream_.attachment->take_place(*std::move(control));
     }
   }
-  // Once the session is known to have ended, no event other than its end may follow.
+  // Once the session is known to have ended, only its end may follow.
   bool post_liveness(std::uint64_t now_ns) {
     if (!liveness_.is_told() || !stream_.backlog.caught_up() || stream_.watch.ended()) return false;
     std::optional<Liveness::Change> change = liveness_.look(

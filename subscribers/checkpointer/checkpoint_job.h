@@ -1,4 +1,4 @@
-// Makes a checkpoint from a commit: writes it, removes old checkpoints, and asks the publisher to
+// Creates a checkpoint from a commit: writes it, removes old checkpoints, and asks the publisher to
 // prune the part of the journal that no checkpoint needs. Runs on its own thread, because a
 // checkpoint of a large state takes far longer than a batch.
 //

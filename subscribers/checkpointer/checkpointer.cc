@@ -125,8 +125,8 @@ absl::Status Checkpointer::State::start() {
   return absl::OkStatus();
 }
 
-// An empty store starts from the newest checkpoint of the journal, if there is one, not from the
-// first record. The subscriber then detects whether that history is still the bus's.
+// An empty store starts from the journal's newest checkpoint, if there is one, and not from the
+// first record. The subscriber then detects whether the bus still has that history.
 absl::Status Checkpointer::State::load_checkpoint() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return absl::OkStatus();
@@ -162,7 +162,7 @@ absl::Status Checkpointer::State::commit_if_due() {
   return absl::OkStatus();
 }
 
-// Commits the folded records. A temporary failure is logged and noted in store_trouble.
+// Commits the folded records. A temporary failure is logged and recorded in store_trouble.
 absl::Status Checkpointer::State::commit() {
   options.step("before-batch");
   const absl::Status done = store->commit(StorePosition{folded, settled});

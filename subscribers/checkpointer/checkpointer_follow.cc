@@ -43,7 +43,7 @@ void Checkpointer::State::reopen_subscriber() {
   subscriber = SubscriberAccess::open(std::move(following), interrupt);
 }
 
-// Waits until `until_ns` or an interrupt, which stays raised for the next iteration of the run.
+// Waits until `until_ns` or an interrupt, which stays raised for the run's next iteration.
 void Checkpointer::State::rest(std::uint64_t until_ns) const {
   const std::uint32_t bell = interrupt.bell();
   const std::uint64_t now = monotonic_ns();
@@ -119,7 +119,7 @@ void Checkpointer::State::watch_durable() {
                 {{"durable", durable}}));
 }
 
-// Records that were not kept are read again, from the last commit on, as after a restart.
+// Reads records that were not kept again, from the last commit on, as after a restart.
 absl::Status Checkpointer::State::catch_up_with_discarded() {
   fold_ready(false);
   if (may_commit() && settled) {
@@ -130,8 +130,8 @@ absl::Status Checkpointer::State::catch_up_with_discarded() {
   return absl::OkStatus();
 }
 
-// Folds durable records, up to the last one that settles. If `all`, or if one event fills the
-// buffer, also folds the durable records after that one.
+// Folds durable records up to the last one that settles. If `all` is set, or if one event fills the
+// buffer, also folds the durable records after it.
 void Checkpointer::State::fold_ready(bool all) {
   const std::size_t durable = pending.count_through(subscriber->durable());
   std::size_t settles_at = durable;
@@ -144,7 +144,7 @@ void Checkpointer::State::fold_ready(bool all) {
 // `settles`: the state may be exposed after the last of them.
 void Checkpointer::State::fold_records(std::size_t records, bool settles) {
   if (records == 0) return;
-  // The records before the oldest one kept are lost. Does nothing if none are missing.
+  // Records before the oldest retained one are lost. Does nothing if none are missing.
   lose_through(pending.first() - 1, GapCause::kPruned);
   const std::size_t key_bytes = fold().shape().key_bytes;
   key_room.resize(kFoldRecords * key_bytes);
@@ -215,12 +215,12 @@ absl::Status Checkpointer::State::take_loss(const Gap& gap) {
   if (pending.is_empty()) {
     lose_through(gap.last, gap.cause);
   } else {
-    discarding = true;  // it follows records that are not durable: all are read again later
+    discarding = true;  // it follows records that are not durable; all are read again later
   }
   return absl::OkStatus();
 }
 
-// Another history has begun, and none of the kept state belongs to it.
+// Handles the start of another history, to which none of the kept state belongs.
 absl::Status Checkpointer::State::take_reset(bool follows_journal) {
   checkpoints.give_up();
   pending.clear();

@@ -1,5 +1,5 @@
-// Opens a checkpointer with hooks for tests: limits, the disk under the checkpoints, and a call
-// before each named step.
+// Opens a checkpointer with test hooks: limits, the disk for the checkpoints, and a call before
+// each named step.
 //
 // Thread safety: as for Checkpointer::open().
 #pragma once
@@ -17,7 +17,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kDurableStallNs =
-    2'000'000'000;  // after this time without progress, the bus is not syncing
+    2'000'000'000;  // without progress for this long, the bus is not syncing
 
 struct CheckpointerSetUp : CheckpointerOptions {
   std::size_t pending_bytes_max = kPendingBytesMax;

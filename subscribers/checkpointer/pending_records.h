@@ -47,7 +47,7 @@ class PendingRecords {
     }
     return std::span(memory_).subspan(end_);
   }
-  // Call it after writing that number of records to room(). The first one has sequence `first`.
+  // Call it after writing this many records to room(). The first one has sequence `first`.
   void added(std::size_t records, Sequence first) {
     if (is_empty()) first_ = first;
     end_ += records * record_bytes_;

@@ -34,7 +34,7 @@ constexpr char kRemedy[] =
 constexpr int kBackgroundJobs = 2;
 constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // for files written in the background
 
-// The value of kPositionKey. Private to this store; other versions are refused.
+// The value of kPositionKey. The format is private to this store; other versions are refused.
 struct PositionValue {
   std::uint32_t version;
   std::uint32_t settled;  // 0 or 1
@@ -50,8 +50,8 @@ struct PositionValue {
 };
 static_assert(sizeof(PositionValue) == 128);
 
-// Replaces the file LOG in the store. On a full disk, RocksDB's own logger ends the process if the
-// library was built with its assertions, as Debian's is.
+// Replaces the store's LOG file. On a full disk, RocksDB's own logger ends the process if the
+// library was built with assertions, as Debian's is.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -80,7 +80,7 @@ rocksdb::Options rocksdb_options() {
   options.max_open_files = kOpenFilesMax;
   options.max_file_opening_threads = 1;  // kStoreThreads includes only one of these
   options.max_total_wal_size = kWalBytesMax;
-  options.allow_fallocate = false;  // a nearly empty log would take the space for a flush
+  options.allow_fallocate = false;  // a nearly empty log would use the space for a flush
   options.bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
@@ -101,7 +101,7 @@ pid_t holder_of(const std::string& lock_path) {
   return known ? lock.l_pid : 0;
 }
 
-// The error code for a RocksDB error, and the remedy.
+// The error code and the remedy for a RocksDB error.
 struct Failure {
   Errc code = Errc::kSystem;
   const char* remedy = "";

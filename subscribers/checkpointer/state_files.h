@@ -1,7 +1,7 @@
 // RocksDB as the store and its snapshots use it: options, errors, and the position.
 //
-// The only header that exposes RocksDB. Only the sources in this folder include it. Entries are
-// stored under the fold's keys, and the position after all of them.
+// This is the only header that exposes RocksDB, and only the sources in this folder include it.
+// Entries are stored under the fold's keys, and the position after all of them.
 //
 // Thread safety: as for RocksDB, any thread may read. Ownership is shared, because a snapshot may
 // outlive the store.
@@ -41,7 +41,7 @@ class StateFiles {
   static absl::StatusOr<std::shared_ptr<StateFiles>> open(const std::string& directory,
                                                           const FoldShape& shape);
 
-  // Reads the entry of that key, and sets `is_there` to whether it exists.
+  // Reads the key's entry, and sets `is_there` to whether it exists.
   absl::Status read(std::span<const std::byte> key, rocksdb::PinnableSlice& entry,
                     bool& is_there) const;
   absl::Status check_size(const rocksdb::Slice& entry) const;
@@ -50,7 +50,7 @@ class StateFiles {
   absl::StatusOr<std::optional<StorePosition>> read_position() const;
   std::string position_value(const StorePosition& position) const;
 
-  // Converts a RocksDB error. `what` is the failed operation on this store.
+  // Converts a RocksDB error. `what` is the operation on this store that failed.
   absl::Status error(const rocksdb::Status& status, const std::string& what) const;
 
   rocksdb::DB& db() const { return *db_; }

@@ -118,7 +118,7 @@ void StateStore::prefetch(Bytes keys) {
     files_->db().MultiGet(rocksdb::ReadOptions(), files_->db().DefaultColumnFamily(), count,
                           wanted.data(), values.data(), statuses.data());
     for (std::size_t i = 0; i < count; ++i) {
-      // Keys that cannot be read are left to find(), which reports the error.
+      // Leave keys that cannot be read to find(), which reports the error.
       const bool is_there = statuses[i].ok() && values[i].size() == shape_.entry_bytes;
       if (!is_there && !statuses[i].IsNotFound()) continue;
       hot_->entries.remember(bytes_of(wanted[i]), is_there ? bytes_of(values[i]).data() : nullptr);

@@ -1,8 +1,8 @@
 // Checks RocksDB's assumptions before it opens a store.
 //
 // If RocksDB cannot start a thread, it ends the process. If a system call is refused, it fails an
-// assertion. If descriptors run out, it reports the store as damaged. It reads some files whole,
-// however long they are. So all of this is checked first, and reported as errors.
+// assertion. If descriptors run out, it reports the store as damaged. It reads some files
+// completely, however long they are. So all of this is checked in advance and reported as errors.
 //
 // Thread safety: free functions.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace lapwing {
 
-inline constexpr int kStoreThreads = 4;          // that RocksDB starts when it opens a store
-inline constexpr int kStoreDescriptorsMin = 32;  // that it needs for a small store
+inline constexpr int kStoreThreads = 4;          // started by RocksDB when it opens a store
+inline constexpr int kStoreDescriptorsMin = 32;  // needed by RocksDB for a small store
 inline constexpr std::size_t kStoreAddressBytes = std::size_t{512} << 20;
 
 // The largest files that one of our stores can have, with a margin. RocksDB reads all of them.

@@ -55,7 +55,7 @@ struct Columns {
   }
 };
 
-// The format of the bus's records, and their key.
+// The format and the key of the bus's records.
 struct RecordFormat {
   std::string schema;
   std::shared_ptr<const Schema> description;
@@ -124,7 +124,7 @@ struct ConflatedReader::State final : WaitSource {
   bool record_is_back() const { return put_back && put_back->kind == ItemKind::kRecord; }
   Result<Item> rest(std::uint64_t until_ns);
   bool is_due() const;
-  // For a wait set, between calls. The next item waits in put_back.
+  // Used by a wait set between calls. The next item waits in put_back.
   bool can_sleep() const override { return source.can_sleep(); }
   bool is_ready() override;
   std::optional<WakeUp> prepare_wait() override;
@@ -171,14 +171,14 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
     return *std::exchange(put_back, std::nullopt);
   }
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
-  // A call that must not wait returns even if the feed never pauses.
+  // A call that must not wait must return even if the feed never pauses.
   for (int batches = 0;; ++batches) {
     if (const std::optional<Item> item = due()) return *item;
     if (!failure.ok()) return errc_of(failure);
     const bool took = take_batch();
     const std::uint64_t now = deadline_ns == 0 ? 0 : monotonic_ns();
     const bool is_over = deadline_ns == 0 ? batches >= kBatchesPerCall : now >= deadline_ns;
-    if (took && is_over) return nothing_by(deadline);  // the rest is left for the next call
+    if (took && is_over) return nothing_by(deadline);  // leave the rest for the next call
     if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
     const Result<Item> item = rest(std::min(deadline_ns, until));
@@ -216,7 +216,7 @@ std::uint64_t ConflatedReader::State::rest_ns() const {
   return interval_over(now) ? 0 : ends_ns - now;
 }
 
-// Whether there is something to deliver before the subscriber is polled again, apart from the end
+// True if there is something to deliver before the subscriber is polled again, apart from the end
 // of the interval.
 bool ConflatedReader::State::is_due() const {
   return put_back || held || delivering || !read_records.empty();
@@ -229,7 +229,7 @@ bool ConflatedReader::State::is_ready() {
   if (!is_due() && !is_over && failure.ok() && !source.is_ready()) return false;
   const Result<Item> item = next(Deadline::now());
   if (item.ok()) put_back_item(*item);
-  return !came_to_nothing(item.error());  // the caller's own call reports an end or a misuse
+  return !came_to_nothing(item.error());  // the caller's own call reports an end or misuse
   return true;
 }
 
@@ -252,7 +252,7 @@ void ConflatedReader::State::finish_wait() {
   resting.release();
 }
 
-// A clock that was set back also ends the interval.
+// The interval also ends if the clock was set back.
 bool ConflatedReader::State::interval_over(std::uint64_t now) const {
   return now >= ends_ns || ends_ns - now > interval_ns();
 }
@@ -311,9 +311,9 @@ void ConflatedReader::State::put_batch() {
   counters.conflated += put - (waiting() - waited);
 }
 
-// Takes the available records of the subscriber, up to an event. Returns false if it took none:
-// there are none, or the subscriber's next() must report the reason. A state is also left for
-// next(), because its entries are not records.
+// Takes the subscriber's available records, up to an event. Returns false if it took none: there
+// are none, or the subscriber's next() must report the reason. A state is also left to next(),
+// because its entries are not records.
 bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared() || loads_state) return false;
   const Result<Batch> read =
@@ -360,7 +360,7 @@ bool ConflatedReader::State::is_prepared() const {
   return table && format.is_of(subscriber);
 }
 
-// For the first record, and for the first record after a bus was replaced. No record waits then.
+// Called for the first record, also after a bus was replaced. No record is waiting at that time.
 absl::Status ConflatedReader::State::prepare() {
   format.description = subscriber.schema();
   absl::StatusOr<ConflationKey> found = options.key.of       ? options.key

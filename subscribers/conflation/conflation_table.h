@@ -1,7 +1,7 @@
-// The newest waiting record of each key, and how many older ones it replaced.
+// The newest waiting record for each key, and how many older ones it replaced.
 //
 // Records leave in sequence order: a record that replaces another goes to the end of the queue.
-// Memory is bounded by keys_max. Nothing is allocated after the number of waiting keys has reached
+// Memory is bounded by keys_max. Nothing is allocated once the number of waiting keys has reached
 // its maximum.
 //
 // Thread safety: one thread.
@@ -20,7 +20,7 @@ namespace lapwing {
 
 class ConflationTable {
  public:
-  // Keys and records of one size each. `keys_max` is at least 1 and below 2^31.
+  // All keys have one size, and all records have one size. `keys_max` is at least 1 and below 2^31.
   ConflationTable(std::uint32_t key_bytes, std::uint32_t record_bytes, std::uint32_t keys_max);
 
   struct Waiting {
@@ -29,10 +29,10 @@ class ConflationTable {
     std::uint64_t conflated = 0;        // older records of the same key that it replaced
   };
 
-  // Returns false and changes nothing if the key is new and there is no room for it. Then call
-  // take_front() until the table is empty.
+  // Returns false and changes nothing if the key is new and there is no room for it. In that case,
+  // call take_front() until the table is empty.
   bool put(std::span<const std::byte> key, Sequence sequence, std::span<const std::byte> record);
-  // Removes and returns the record whose key has not changed for the longest time. Requires
+  // Removes and returns the record whose key has been unchanged for the longest time. Requires
   // !empty().
   Waiting take_front();
 
@@ -40,7 +40,7 @@ class ConflationTable {
   bool empty() const { return queue_.empty(); }
 
  private:
-  // One key. Its node is kept after its record has left, until the table is empty.
+  // One key. Its node is kept after its record has been taken, until the table is empty.
   struct Node : boost::intrusive::list_base_hook<> {
     Sequence sequence = kNoSequence;
     std::uint64_t conflated = 0;

@@ -43,8 +43,8 @@ class RecordSource {
     return std::visit([](const auto& reader) -> const absl::Status& { return reader.status(); },
                       reader_);
   }
-  // Use it for the position and counters. A conflated reader may still hold records that this
-  // subscriber has delivered.
+  // Use it for the position and the counters. A conflated reader may still hold records that this
+  // subscriber has already delivered.
   const Subscriber& subscriber() const {
     if (const auto* conflated = std::get_if<ConflatedReader>(&reader_)) {
       return conflated->subscriber();
@@ -72,7 +72,7 @@ class RecordSource {
   std::vector<std::byte> memory_;
   std::span<const std::byte> rows_;
   std::size_t record_bytes_ = 0;  // of the session
-  std::size_t row_bytes_ = 0;     // of the rows that are read next
+  std::size_t row_bytes_ = 0;     // of the rows to be read next
 };
 
 }  // namespace lapwing

@@ -22,11 +22,11 @@
 
 namespace lapwing {
 
-// The raw DBN metadata of the feed of that session.
+// Returns the raw DBN metadata of that session's feed.
 using FeedMetadata = std::function<absl::StatusOr<std::string>(const Id128& session_id)>;
 
-// Returns a FeedMetadata for the sessions of the bus in `directory`. Its errors: kBadInput, with
-// the remedy, if the session has no metadata; those of SessionMetadata.
+// Returns a FeedMetadata for the sessions of the bus in `directory`. Its errors: kBadInput with the
+// remedy if the session has no metadata; those of SessionMetadata.
 FeedMetadata dbn_metadata_of(const std::string& directory);
 
 // The session of the batch's records.
@@ -34,10 +34,10 @@ const Id128& session_of(const RecordBatch& batch);
 
 class RecordingFormat {
  public:
-  // Chooses the format for records like those of the batch, in files that are named `path` or after
-  // it. Errors: kRecordSize (a schema that a file of this name cannot hold, or a record size that
-  // differs from the metadata's DBN version), kInvalidArgument (the batch has no record size, or an
-  // impossible one), kBadInput (metadata), those of `feed_metadata`.
+  // Chooses the format for records like the batch's, in files that are named `path` or after it.
+  // Errors: kRecordSize (a schema that a file of this name cannot hold, or a record size that
+  // differs from the metadata's DBN version), kInvalidArgument (the batch's record size is missing
+  // or impossible), kBadInput (metadata), those of `feed_metadata`.
   static absl::StatusOr<RecordingFormat> choose(const RecordBatch& batch, const std::string& path,
                                                 FeedMetadata feed_metadata);
 
@@ -52,8 +52,8 @@ class RecordingFormat {
   // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
   // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
   absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
-  // Whether the metadata of both sessions is the same except for time range and limit, so that
-  // their records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
+  // True if the two sessions' metadata is the same except for time range and limit, so that their
+  // records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
   // kBadInput.
   absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 

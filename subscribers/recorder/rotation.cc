@@ -26,7 +26,7 @@ constexpr std::size_t kDateDigits = 8;
 constexpr std::size_t kTimeDigits = 6;
 constexpr std::size_t kNumberDigitsMin = 6;
 
-// A path up to the first dot of its name, and the rest. A dot at the beginning of the name does not
+// A path up to the first dot in its name, and the rest. A dot at the beginning of the name does not
 // count.
 struct SplitPath {
   std::string stem;
@@ -112,7 +112,7 @@ Period Periods::period_of(std::uint64_t time_ns) const {
 absl::CivilDay Periods::first_day(absl::CivilDay day) const {
   switch (rotation_.calendar) {
     case Rotation::Calendar::kWeek: {
-      // Both count from Monday, which is 1 in the standard library.
+      // Both count days from Monday, which is 1 in the standard library.
       const unsigned days_ago = (static_cast<unsigned>(absl::GetWeekday(day)) + 1 + 7 -
                                  rotation_.week_begin.iso_encoding()) %
                                 7;
@@ -136,7 +136,7 @@ absl::CivilDay Periods::next(absl::CivilDay first) const {
   }
 }
 
-// The time at which the period with that first day begins.
+// The time at which the period with this first day begins.
 absl::Time Periods::begin(absl::CivilDay first) const {
   const absl::TimeZone::TimeInfo info =
       zone_.At(absl::CivilSecond(first) + rotation_.at / std::chrono::seconds(1));
