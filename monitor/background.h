@@ -1,7 +1,7 @@
-// A value that a background thread makes repeatedly, for a reader that must not wait for it.
+// A value that a background thread renews repeatedly, for a reader that must not wait for it.
 //
-// The thread may hang in a file system that does not answer. The newest value then gets old, and
-// the destructor detaches the thread, kBackgroundEndNs after its stop was requested.
+// The thread may hang in a file system that does not answer. The newest value then becomes stale,
+// and the destructor detaches the thread kBackgroundEndNs after its stop was requested.
 //
 // Thread safety: one thread. `Make::operator()` runs only on the value's thread.
 #pragma once
@@ -65,8 +65,8 @@ class Background {
     }
   }
 
-  // Requests the stop that the destructor waits for, so that several threads can end at the same
-  // time.
+  // Requests the stop that the destructor waits for, so that several threads can shut down in
+  // parallel.
   void request_stop() {
     if (stop_ns_ != 0) return;
     stop_ns_ = monotonic_ns();

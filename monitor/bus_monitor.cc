@@ -119,7 +119,7 @@ absl::StatusOr<PublisherStatus> BusMonitor::ask(const absl::StatusOr<RingStatus>
   return publisher;
 }
 
-// Requests the events since the last request. A publisher without events keeps its connection.
+// Requests the events since the last request. A publisher that has no events stays connected.
 void BusMonitor::ask_events(std::uint64_t deadline_ns) {
   const absl::StatusOr<ControlClient::EventList> list =
       client_->list_events(newest_event_, deadline_ns);

@@ -1,12 +1,12 @@
 // Finds the channels on this machine and reads their state, for operators and monitoring.
 //
 // A channel leaves nothing in a file system, but each side keeps its sealed memory file open, and
-// it is visible in /proc. So every user who may inspect a process (its own user, or root) can find
-// and read its channels. The search connects to nothing, and maps and writes nothing. So it also
-// works on stopped processes, and disturbs none.
+// that file is visible in /proc. So any user who may inspect a process (its own user, or root) can
+// find and read its channels. The search does not connect, map or write anything. So it also works
+// on stopped processes, and disturbs none.
 //
-// Any process can make such files, so headers are checked as a peer's would be, and the counters
-// are only reported. They are read by pread, one side after the other, while both continue.
+// Any process can create such files, so headers are checked as a peer's would be, and the counters
+// are only reported. They are read with pread, one side after the other, while both keep running.
 // Differences between the sides are therefore approximate.
 //
 // Thread safety: free functions. Errors: see gather_channel_status.
@@ -67,15 +67,15 @@ struct ChannelStatus {
   Id128 connection_id;
   std::string path;  // of the socket, absolute
   std::uint64_t age_ns = 0;
-  // The side that listened comes first. There is only one if the other is gone or may not be
-  // inspected, and more than two if a process falsifies its header.
+  // The side that listened comes first. There is one if the other is gone or may not be inspected,
+  // and more than two if a process falsifies its header.
   std::vector<ChannelSideStatus> sides;
   std::vector<ChannelDirectionStatus> directions;  // for the sides that send, in that order
 };
 
 struct ChannelList {
   std::vector<ChannelStatus> channels;      // by path, then connection
-  std::size_t processes_not_looked_at = 0;  // owned by another user, or protected
+  std::size_t processes_not_looked_at = 0;  // of another user, or protected
   bool is_complete = true;                  // false: kChannelSidesMax was reached
 };
 

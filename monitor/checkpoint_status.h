@@ -17,9 +17,9 @@ inline constexpr std::size_t kCheckpointFoldsMax = 64;  // per bus; the others a
 
 struct CheckpointStatus {
   std::string fold;
-  // Why a reader would not use the newest file. The other members are then unknown, except `as_of`,
-  // which is in the file's name. Whether every byte matches its sum is checked only when the file
-  // is opened.
+  // Why a reader would not use the newest file. The other members are then unknown, except
+  // `as_of`, which is in the file's name. Checksums are verified only when the file is
+  // opened.
   absl::Status usable;
   Sequence as_of = kNoSequence;
   std::uint64_t written_wall_ns = 0;  // UTC
@@ -27,7 +27,7 @@ struct CheckpointStatus {
   std::uint64_t bytes = 0;  // of the file
 };
 
-// Returns them ordered by fold, omitting folds without a checkpoint. Reads one page of each.
+// Returns the checkpoints ordered by fold, omitting folds without one. Reads one page of each.
 // Errors: kNotPermitted, kSystem. A bus without checkpoints has an empty list.
 absl::StatusOr<std::vector<CheckpointStatus>> read_checkpoints(const std::string& bus_directory);
 

@@ -1,4 +1,4 @@
-// Formats counts as text, in the same way in every command and event.
+// Formats counts as text, consistently in every command and event.
 //
 // Thread safety: pure functions.
 #pragma once

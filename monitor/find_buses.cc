@@ -100,8 +100,8 @@ class Search {
   }
 
  private:
-  // A user's examined files and names, so that no user can fill the list at the expense of
-  // others.
+  // The files and names examined for one user, so that no user can fill the list at others'
+  // expense.
   struct LookedAt {
     std::set<std::string> directories;
     std::size_t files = 0;
@@ -109,7 +109,7 @@ class Search {
   };
 
   // The directories that publishers create unless another user has taken the name. They are looked
-  // up by name, because others can create more names than a search visits.
+  // up by name, because other users can create more names than a search visits.
   void note_first_choices() {
     std::set<uid_t> owners = users_.others;
     owners.insert({::geteuid(), 0});

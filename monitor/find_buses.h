@@ -8,9 +8,9 @@
 // Buses of users that are not watched are not read.
 //
 // Another user can create millions of names. So a search first looks up the names lapwing-UID and
-// lapwing-UID-GID for this user, root and the named users, with the groups of this process. Then
-// it visits a limited number of names. Each user has its own limits on files and directories.
-// Beyond a limit, the smallest names are used. So no user can hide other users' buses in these
+// lapwing-UID-GID for this user, root and the named users, with this process's groups. Then it
+// visits a limited number of names. Each user has separate limits on files and directories. If a
+// limit is exceeded, the smallest names are used. So no user can hide other users' buses in these
 // directories.
 //
 // Thread safety: a free function.
@@ -33,7 +33,7 @@ inline constexpr std::size_t kBusesOfOtherMax = 256;  // … and of each other u
 inline constexpr std::size_t kDirectoriesOfUserMax = 1024;
 inline constexpr std::size_t kDirectoriesOfOtherMax = 64;
 inline constexpr std::size_t kNamesOfUserMax = 65'536;  // in a user's directories
-inline constexpr std::size_t kNotWatchedMax = 1024;     // users that are counted
+inline constexpr std::size_t kNotWatchedMax = 1024;     // maximum number of users counted
 
 struct FoundBus {
   BusAnnouncement announcement;
@@ -42,8 +42,8 @@ struct FoundBus {
 
 // Files and directories that a search did not examine, or ignored.
 struct LeftOut {
-  std::size_t not_trusted = 0;    // files and directories that are not as above, or damaged
-  std::size_t not_permitted = 0;  // directories of other users that this user cannot read
+  std::size_t not_trusted = 0;    // not as described above, or damaged
+  std::size_t not_permitted = 0;  // other users' directories that this user cannot read
   // Files and directories that were not examined. A directory whose names were not all visited,
   // including the shared memory itself, counts as one: the search is incomplete.
   std::size_t beyond_limit = 0;

@@ -25,15 +25,15 @@ struct JournalStatus {
   Id128 id;
   std::uint64_t sessions = 0;       // 0: `sessions` does not list it; only id and size are known
   Sequence oldest = kNoSequence;    // the oldest that is retained
-  std::optional<Sequence> last;     // the last durable one; nullopt while its last session is open
-  std::optional<EndOfSession> end;  // of its last session
+  std::optional<Sequence> last;     // the last durable one; nullopt if a session is open
+  std::optional<EndOfSession> end;  // how its last session ended
   bool is_discarded = false;        // another journal follows
   JournalSize size;
 };
 
-// Figures about a bus's journals.
+// Totals for a bus's journals.
 struct JournalFacts {
-  bool is_kept = false;  // false: the bus has no journal, and the rest is 0
+  bool is_kept = false;  // false: the bus has no journal, and all else is 0
   std::uint64_t sessions = 0;
   std::uint64_t void_records = 0;  // sequences without a record, after power cuts
   std::uint64_t size_bytes = 0;    // of all journals below the root

@@ -1,4 +1,4 @@
-// Latency of the last minute. A subscriber reports counts since it was opened, so the difference
+// Latency over the last minute. A subscriber reports counts since it was opened, so the difference
 // from an earlier report covers the time in between.
 //
 // Thread safety: none.

@@ -79,7 +79,7 @@ void MachineMonitor::take_search(std::uint64_t now_ns) {
   follow(owners);
 }
 
-// A directory that cannot be looked up counts as trusted, because there is nothing in it yet.
+// A directory that cannot be looked up counts as trusted, because it contains nothing yet.
 void MachineMonitor::look_up_named(std::uint64_t now_ns) {
   if (searched_ns_ != 0 && now_ns < searched_ns_ + kSearchNs) return;
   searched_ns_ = now_ns;

@@ -15,7 +15,7 @@
 
 namespace lapwing {
 
-// Any user can open channels, so without a limit, they could make every reading long.
+// Any user can open channels, and without a limit, many channels would make every reading long.
 inline constexpr std::size_t kChannelsShown = 1'024;
 
 // The output of `lapwing buses` for the buses found.

@@ -1,6 +1,6 @@
 // The findings of `lapwing doctor` about a machine.
 //
-// Thread safety: a free function; it reads files, and tries io_uring, membarrier and direct I/O.
+// Thread safety: free functions; they read files and try io_uring, membarrier and direct I/O.
 #pragma once
 
 #include <vector>

@@ -59,7 +59,7 @@ Finding open_files(const Machine& machine) {
       absl::StrCat("ulimit -n ", kDescriptorsMin, "; of a service: LimitNOFILE=", kDescriptorsMin)};
 }
 
-// The last line with RemoveIPC applies, in the file and in its drop-in files.
+// The last RemoveIPC line in the file and its drop-in files applies.
 bool removes_ipc(const Machine& machine) {
   std::string all = machine.files.text("etc/systemd/logind.conf").value_or("");
   for (const std::string& name : machine.files.names("etc/systemd/logind.conf.d", "")) {
@@ -110,7 +110,7 @@ Finding memory_of_cgroup(const Machine& machine) {
   }
   if (least == kUnlimited) return good_finding(name, "no limit");
   const std::string value = absl::StrCat(least / kMebibyte, " MiB");
-  // The ring counts as memory of the process that filled it, and a successor adds its own ring.
+  // The ring is charged to the process that filled it, and a successor adds its own ring.
   if (least >= 3 * machine.ring_bytes) return good_finding(name, value);
   return {
       name, value, Verdict::kProblem,

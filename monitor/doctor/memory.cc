@@ -70,7 +70,7 @@ Finding shared_memory(const Machine& machine) {
   }
   const std::uint64_t bytes = size_of_tmpfs(machine, *mount);
   const std::string value = absl::StrCat(directory, ", ", bytes / kMegabyte, " MiB");
-  // A successor makes its ring while the last one still exists.
+  // A successor creates its ring while the previous one still exists.
   if (bytes >= 2 * machine.ring_bytes) return good_finding(name, value);
   return {name, value, Verdict::kProblem,
           absl::StrCat("two rings of ", machine.ring_bytes / kMegabyte,

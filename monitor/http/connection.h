@@ -1,5 +1,5 @@
 // One connection: handles requests one after another, each with its limits, until it ends or
-// becomes a client of a stream. Stream is a socket, or TLS on one.
+// becomes a stream client. Stream is a socket, or TLS on one.
 //
 // A connection lives as long as one of its operations is in progress, because handlers hold it. One
 // timer guards these operations: when it fires, the socket's operations are cancelled.
@@ -38,11 +38,11 @@ inline constexpr std::size_t kBodyBytesMax = 4 * 1024;
 inline constexpr std::size_t kBufferBytesMax = kHeaderBytesMax + kBodyBytesMax;
 inline constexpr std::chrono::seconds kRequestTime{5};  // for the headers, and again for a body
 inline constexpr std::chrono::seconds kIdleTime{30};    // between requests
-inline constexpr std::chrono::seconds kTakingTime{30};  // for a client to take something
+inline constexpr std::chrono::seconds kTakingTime{30};  // for a client to take some data
 inline constexpr std::chrono::seconds kLingerTime{1};   // for a client to read a refusal
 // For a stream client that sends nothing, not even the answer to a ping.
 inline constexpr std::chrono::seconds kSilenceTime{60};
-// Until a whole answer is taken, because the answer keeps its reading in memory.
+// For a client to take a whole answer, because the answer keeps its reading in memory.
 inline constexpr std::uint64_t kAnswerNsMax = 60'000'000'000;
 inline constexpr std::size_t kLingerBytesMax = 256 * 1024;
 
@@ -85,7 +85,7 @@ struct AnswerBody {
   };
 };
 
-// Used by all connections, which it outlives.
+// Shared by all connections; outlives them.
 struct ConnectionContext {
   HttpService* service;
   UnprovenConnections* unproven;
@@ -177,7 +177,7 @@ class StreamSession final : public StreamClient,
     });
   }
 
-  // Data from a client is ignored. Reading is only needed for its pongs and its close.
+  // Data from the client is ignored. Reading is needed only for its pongs and its close.
   void read() {
     ws_.async_read(buffer_, [self = this->shared_from_this()](ErrorCode error, std::size_t) {
       if (error) return self->end(error);
@@ -195,7 +195,7 @@ class StreamSession final : public StreamClient,
   beast::flat_buffer buffer_{kBodyBytesMax};
   StreamMessage under_way_;
   StreamMessage waiting_;
-  std::uint64_t began_ns_ = 0;  // of the message being sent
+  std::uint64_t began_ns_ = 0;  // when the current message began
   std::uint64_t conflated_ = 0;
   std::string head_;
 };

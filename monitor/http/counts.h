@@ -1,4 +1,4 @@
-// The server's counters of its own work.
+// The server's counters for its own work.
 //
 // Thread safety: a value. The server's counts belong to its I/O thread.
 #pragma once
@@ -12,14 +12,14 @@
 
 namespace lapwing {
 
-// Counts about a stream's clients.
+// Counts for a stream's clients.
 struct StreamCounts {
   std::uint64_t clients = 0;
   std::uint64_t messages = 0;   // sent
   std::uint64_t conflated = 0;  // replaced by newer ones before they were sent
 };
 
-// Counts about a bus that is being viewed.
+// Counts for a bus that is being viewed.
 struct ViewCounts {
   std::string bus;  // its directory
   StreamCounts stream;

@@ -1,5 +1,5 @@
-// Decides which requests may be answered: by Host and Origin, against other sites' web pages and
-// names pointed at this machine (DNS rebinding), and by the token.
+// Decides which requests may be answered. Checks Host and Origin, to reject other sites' web pages
+// and names that resolve to this machine (DNS rebinding), and the token.
 //
 // Thread safety: one thread. Time is passed in.
 #pragma once
@@ -37,7 +37,7 @@ enum class Admission {
 struct GateOptions {
   std::string token;  // empty: none is needed
   // Names that Host may have in addition to localhost. An https Origin with such a name is accepted
-  // whatever Host is, because a proxy may terminate TLS in front of this server.
+  // regardless of Host, because a proxy may terminate TLS in front of this server.
   std::vector<std::string> hosts;
   bool is_encrypted = false;  // an Origin must be https
 };

@@ -14,7 +14,7 @@ namespace lapwing {
 namespace {
 
 constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
-// Readings may come a little early or late.
+// Readings may arrive slightly early or late.
 constexpr std::uint64_t kStepSlackNs = kHistoryStepNs / 10;
 
 std::string key_of(const SubscriberStatus& status) {

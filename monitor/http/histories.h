@@ -2,9 +2,9 @@
 //
 // At most one point a second. A value that was not measured is NaN here and null in JSON.
 //
-// Limits: kHistoryPointsMax points, kHistoryBusesMax buses; lag and delay of kHistorySubscribersMax
-// subscribers per bus and kHistoryColumnsMax in total, ages of kHistoryHeatsMax per bus. The charts
-// of all others begin when the page is opened.
+// Limits: kHistoryPointsMax points and kHistoryBusesMax buses; lag and delay for
+// kHistorySubscribersMax subscribers per bus and kHistoryColumnsMax in total, ages for
+// kHistoryHeatsMax per bus. All other charts begin when the page is opened.
 //
 // Thread safety: add() by one thread, json() by another.
 #pragma once
@@ -52,9 +52,9 @@ class Histories {
     std::uint32_t pid = 0;
     std::uint64_t connected_wall_ns = 0;
     bool observes = false;
-    std::uint64_t newest = 0;  // number of the newest point that has it
+    std::uint64_t newest = 0;  // number of its newest point
     std::optional<AgeHistogram> ages;
-    std::deque<std::pair<std::uint64_t, HeatCounts>> heat;  // by number of the point
+    std::deque<std::pair<std::uint64_t, HeatCounts>> heat;  // by point number
   };
   struct Bus {
     std::deque<std::uint64_t> times_ms;

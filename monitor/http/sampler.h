@@ -1,10 +1,10 @@
-// Reads the machine's buses at regular intervals, on its own thread, and passes on each reading as
-// JSON and as metrics, each serialised once.
+// Reads the machine's buses at regular intervals on its own thread, and passes on each reading as
+// JSON and as metrics, both serialised only once.
 //
 // A publisher may take kPublisherAnswerNs to answer, and publishers are queried one after another.
 // Only this thread waits for them.
 //
-// Thread safety: one thread, the owner's. `sink` runs on the sampling thread.
+// Thread safety: the owner's thread. `sink` runs on the sampling thread.
 #pragma once
 
 #include <cstdint>

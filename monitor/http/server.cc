@@ -34,13 +34,13 @@ namespace {
 using http_detail::ErrorCode;
 namespace asio = boost::asio;
 
-// Bytes that the kernel may hold for a client that takes nothing. The kernel doubles the number.
+// Bytes that the kernel may buffer for a client that does not read. The kernel doubles the number.
 constexpr int kSendBufferBytes = 32 * 1024;
 constexpr std::chrono::milliseconds kAcceptPause{500};
 constexpr int kAcceptsAtOnce = 64;
 constexpr std::size_t kPemBytesMax = 1 << 20;
 
-// The error of a server that a service manager must not restart, because restarting would not help.
+// The error after which a service manager must not restart the server: it would fail again.
 absl::Status unusable(absl::string_view why) {
   return make_error(Errc::kInvalidArgument, std::string(why));
 }
@@ -82,7 +82,7 @@ absl::StatusOr<std::string> read_pem(const std::string& path, const std::string&
   return text;
 }
 
-// OpenSSL's reason why it could not use a file. asio returns only a number without a text.
+// OpenSSL's reason for not accepting a file. asio returns only a number without a text.
 std::string openssl_reason(const ErrorCode& error) {
   const unsigned long last = ERR_peek_last_error();
   const char* const reason =
@@ -173,7 +173,7 @@ class HttpServer::State {
 
   std::uint16_t port() const { return port_; }
 
-  // Open connections keep their certificate.
+  // Open connections keep the old certificate.
   absl::Status reload_tls() {
     if (options_.tls_certificate.empty()) {
       return make_error(Errc::kUnsupported,
@@ -202,7 +202,7 @@ class HttpServer::State {
     listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](ErrorCode error) {
       if (error) return;
       if (accept_some()) return accept();
-      // There is no descriptor or memory for the next connection, which waits in the backlog.
+      // No descriptor or memory is left for the next connection, which waits in the backlog.
       service_.counts().reject("out_of_descriptors");
       pause_.expires_after(kAcceptPause);
       pause_.async_wait([this](ErrorCode stopped) {
@@ -280,7 +280,7 @@ class HttpServer::State {
   UnprovenConnections unproven_;
   std::optional<asio::ssl::context> tls_;
   const std::optional<NamedFile> name_;
-  // Declared after what connections use, because its destructor ends them.
+  // Declared after everything that connections use, because its destructor ends them.
   asio::io_context context_{1};
   asio::posix::stream_descriptor listener_;
   asio::steady_timer pause_;

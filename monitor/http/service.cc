@@ -44,7 +44,7 @@ absl::string_view path_of(absl::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
-// Maps any target to one of a few names.
+// Maps any target to one of a fixed set of names.
 const char* route_of(absl::string_view path) {
   for (const char* route : kRoutes) {
     if (path == route) return route;
@@ -87,7 +87,7 @@ HttpAnswer file_answer(const WebFile& file, const HttpRequest& request) {
   return answer;
 }
 
-// Makes the connection a client of the stream if the request is for a WebSocket.
+// If the request is for a WebSocket, makes the connection a client of the stream.
 HttpAnswer stream_answer(const HttpRequest& request, std::shared_ptr<StreamClients> stream) {
   if (!request.asks_for_websocket) {
     HttpAnswer answer = text_answer(426, "this is a WebSocket\n");
@@ -200,7 +200,7 @@ HttpAnswer HttpService::view(const HttpRequest& request) {
   if (bus == nullptr) return text_answer(404, kNoSuchBus);
   if (errc_of(bus->status) == Errc::kNotPermitted) return status_answer(403, bus->status);
   if (errc_of(bus->status) == Errc::kNoBus) return status_answer(404, bus->status);
-  if (!request.asks_for_websocket) {  // a page whose stream was refused requests the reason
+  if (!request.asks_for_websocket) {  // a refused page asks for the reason
     const absl::Status room = views_.check_room(bus->directory, query->instrument);
     return room.ok() ? stream_answer(request, nullptr) : status_answer(503, room);
   }
@@ -250,7 +250,7 @@ HttpAnswer HttpService::login(const HttpRequest& request, std::uint64_t now_ns) 
   const bool is_secure = is_encrypted_ || absl::StartsWith(request.credentials.origin, "https://");
   HttpAnswer answer;
   answer.status = 204;
-  // Without a token to check, the client's text must not become a cookie.
+  // If there is no token to check, the client's text must not become a cookie.
   if (gate_.needs_token()) {
     answer.headers.emplace_back(
         "Set-Cookie", absl::StrCat(kTokenCookie, "=", token, "; HttpOnly; SameSite=Strict; Path=/",

@@ -1,5 +1,5 @@
-// Connections that have not sent the token, oldest first. If there is no room for another, the
-// oldest of these is closed, so idle connections cannot lock out clients that have the token.
+// Connections that have not sent the token, oldest first. If the server is full, the oldest of them
+// is closed, so idle connections cannot lock out clients that have the token.
 //
 // Thread safety: the server's I/O thread.
 #pragma once

@@ -2,7 +2,7 @@
 // client and ends some time after its last, and a stream for each of its instruments.
 //
 // A stream belongs to its clients: it receives messages as long as another object holds it. A view
-// whose file system hangs never reports its end, but it does not take up another view's slot.
+// whose file system hangs never reports its end, but it does not occupy another view's slot.
 //
 // Thread safety: the server's I/O thread. After that has ended, another thread may call close() and
 // the destructor.
@@ -24,9 +24,9 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kViewsMax = 16;                    // buses at a time
-inline constexpr std::size_t kViewsEndingMax = 16;              // views that have not ended …
-inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … in this time
+inline constexpr std::size_t kViewsMax = 16;                    // buses at one time
+inline constexpr std::size_t kViewsEndingMax = 16;              // views that have not ended after …
+inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … this time
 inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // then a view without clients ends
 
 struct ViewsOptions {
@@ -49,11 +49,11 @@ class Views {
   Views& operator=(const Views&) = delete;
   ~Views() { close(); }
 
-  // The stream of that instrument, in the form of BusView::want(). If there are too many views, the
-  // one that has been without clients the longest is ended. Errors: kLimit, kSystem.
+  // Returns the stream for an instrument, named as for BusView::want(). If there are too many
+  // views, the one that has been without clients the longest is ended. Errors: kLimit, kSystem.
   absl::StatusOr<std::shared_ptr<StreamClients>> open(const std::string& directory,
                                                       const std::string& instrument);
-  // Whether open() would find a free slot. Errors: kLimit.
+  // Returns ok if open() would find a free slot. Errors: kLimit.
   absl::Status check_room(const std::string& directory, const std::string& instrument) const;
   std::vector<ViewCounts> counts() const;
   // Ends all threads, and waits for them.

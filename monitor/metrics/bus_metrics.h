@@ -28,7 +28,7 @@ struct MetricsOptions {
   std::vector<ExpectedSubscriber> expected;
 };
 
-// A monitor's counters of its own work.
+// A monitor's counters for its own work.
 struct MonitorCounts {
   Durations samples;
   std::map<std::string, std::uint64_t> errors;  // by reason

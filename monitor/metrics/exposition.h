@@ -24,7 +24,7 @@
 
 namespace lapwing {
 
-// Metrics in one scope are added together, for one set of label values.
+// Metrics that are added together, for one set of label values.
 struct Scope {
   const char* labels;  // with commas; "-" for none
 };
@@ -84,7 +84,7 @@ struct MetricSource {
   double number = 1;
 };
 
-enum class Unit { kOne, kNs };  // a number of ns is exposed in seconds
+enum class Unit { kOne, kNs };  // ns are exposed as seconds
 
 struct Metric {
   const char* name;
@@ -99,13 +99,13 @@ struct Metric {
 // metric_table.cc
 std::span<const Metric> all_metrics();
 
-// Series of the metrics, in the Prometheus text format. Thread safety: one thread.
+// Collects the metrics' series in the Prometheus text format. Thread safety: one thread.
 class Exposition {
  public:
   Exposition();
 
-  // Adds a series for each metric in that scope that the source has. Label values may be any text:
-  // they are made printable.
+  // Adds a series for each metric in the scope that the source has. Label values may be any text,
+  // because they are made printable.
   void add(const Scope& scope, const std::vector<std::string>& values, const MetricSource& source);
 
   // The text format, version 0.0.4. Nothing can be added after this.

@@ -26,7 +26,7 @@ Value value_of(const Durations& durations) {
   ClientMetric metric;
   ClientMetric::Histogram& histogram = metric.histogram;
   histogram.sample_sum = seconds_of(durations.sum_ns);
-  // The last count has no limit: the serialiser writes it as +Inf.
+  // The last count has no upper limit: the serialiser writes it as +Inf.
   for (std::size_t i = 0; i < kDurationCounts; ++i) {
     histogram.sample_count += durations.counts[i];
     if (i + 1 == kDurationCounts) break;

@@ -2,7 +2,7 @@
 //
 // As text, prices have the fewest decimals that show every price in the book so far exactly. In
 // JSON and CSV they are integers in units of 1e-9, as everywhere. A value from the bus's records
-// keeps its name from their description.
+// has the same name as in their description.
 //
 // Thread safety: one thread.
 #pragma once
@@ -22,7 +22,7 @@ namespace lapwing {
 
 class BookFormat {
  public:
-  // Symbols come from the metadata of that session of `bus`; zero: of its newest session.
+  // Symbols come from the metadata of this session of `bus`, or of its newest session if zero.
   explicit BookFormat(std::string bus, const Id128& session_id = {})
       : bus_(std::move(bus)), session_id_(session_id) {}
 
@@ -36,8 +36,8 @@ class BookFormat {
   nlohmann::ordered_json object(const OrderBook& book, Sequence sequence, std::size_t depth,
                                 bool with_digest);
   std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
-  // The same as CSV rows, each with its line end. Each level has a row: the bids first, and on each
-  // side the best level first. A book without levels has one row, with these cells empty.
+  // The same as CSV rows, each with its line end. Each level has a row: bids come first, and the
+  // best level comes first on each side. A book without levels has one row, with these cells empty.
   static std::string csv_header(bool with_digest);
   std::string csv(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 

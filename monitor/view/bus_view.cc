@@ -114,8 +114,8 @@ absl::Status BusView::follow() {
   return absl::OkStatus();
 }
 
-// How a bus is followed and shown depends on its records and its journal. If the next publisher's
-// differ, the bus is opened again.
+// How a bus is followed and shown depends on its records and its journal. If these differ for the
+// next publisher, the bus is opened again.
 bool BusView::is_another_bus() const {
   const absl::StatusOr<BusDescription> now = read_bus_description(options_.directory);
   if (!now.ok()) return false;
@@ -144,7 +144,7 @@ absl::StatusOr<RecordSource> BusView::open() {
   options.name = "serve";
   options.observes = true;  // a page that misses records is not a problem
   options.reattach = std::chrono::nanoseconds::max();
-  // With this, kLive is posted when the ring is reached again.
+  // With this setting, kLive is posted when the ring is reached again.
   options.behind_records = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(bus_.capacity / 2, 1, std::numeric_limits<std::uint32_t>::max()));
   options.on_gap = !has_journal ? OnGap::kSkip : has_books ? OnGap::kSnapshot : OnGap::kFill;

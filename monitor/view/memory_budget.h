@@ -1,5 +1,5 @@
 // The approximate memory that the books of all views in a process may use together. Each view
-// declares what its own books use, and is refused an amount that exceeds the budget.
+// declares how much its own books use, and an amount that exceeds the budget is refused.
 //
 // Thread safety: any thread.
 #pragma once

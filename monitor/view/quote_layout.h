@@ -20,7 +20,7 @@ struct QuoteSide {
 
 class QuoteLayout {
  public:
-  // nullopt if the records have no instrument, or neither a quote nor trades.
+  // nullopt if the records have no instrument, or neither quotes nor trades.
   static std::optional<QuoteLayout> of(const Schema& schema);
 
   bool has_quotes() const { return bid_price_ != nullptr; }

@@ -58,7 +58,7 @@ std::string letters(std::string_view text) {
                   : absl::CHexEscape(absl::string_view(text.data(), text.size()));
 }
 
-// For JSON, which has its own escapes for ASCII control characters.
+// For JSON output, which has its own escapes for ASCII control characters.
 std::string json_letters(std::string_view text) {
   const bool is_ascii = std::ranges::all_of(
       text, [](char c) { return absl::ascii_isascii(static_cast<unsigned char>(c)); });
@@ -142,7 +142,7 @@ std::string quoted(std::string text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// Letters and non-finite numbers are as in text; all other values are as in JSON.
+// Letters and non-finite numbers are formatted as in text, and all other values as in JSON.
 std::string csv_text(const Field& field, Bytes record) {
   if (field.type == FieldType::kChar || field.type == FieldType::kText) {
     return quoted(visit_field(field, record, Reading{field}));

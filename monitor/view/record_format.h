@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// A text as a CSV cell: with C escapes unless all of it is printable ASCII, and quoted if CSV
+// Formats a text as a CSV cell: with C escapes unless it is all printable ASCII, and quoted if CSV
 // requires it.
 std::string csv_cell(std::string_view text);
 
@@ -27,14 +27,14 @@ class RecordFormat {
   explicit RecordFormat(std::shared_ptr<const Schema> schema = nullptr);
 
   // The text of a line, without its line end, with or without the record's number. Spare bytes are
-  // omitted. Records that are not described, or do not have the size of their description, are
+  // omitted. Records that are not described, or whose size differs from their description, are
   // shown as hexadecimal digits.
   std::string text(Sequence n, std::span<const std::byte> record) const;
   std::string text(std::span<const std::byte> record) const;
-  // Prices, times and flags are numbers, as in the record; a value that has a name is shown by its
-  // name. Letters are unchanged if they are ASCII. A non-finite float is null.
+  // Prices, times and flags are numbers, as in the record; a value that has a name is shown by
+  // name. ASCII letters are unchanged. A non-finite float is null.
   nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
-  // Columns of a header, or of a row: the number, then the fields as in json(). Letters and
+  // The columns of the header or of a row: the number, then the fields as in json(). Letters and
   // non-finite floats are as in text().
   std::string csv_header() const;
   std::string csv(Sequence n, std::span<const std::byte> record) const;

@@ -1,4 +1,4 @@
-// A view's position in its bus: the keys of its messages other than the records.
+// A view's position in its bus, and the keys of its messages that describe it.
 //
 // Thread safety: one thread.
 #pragma once
