@@ -115,8 +115,8 @@ class Book {
   std::uint64_t shown_ns_ = 0;
   Sequence shown_ = kNoSequence;
   bool ever_shown_ = false;
-  bool snapshot_is_too_new_ = false;  // for the first record of --at
-  bool due_ = false;                  // show as soon as it is settled
+  bool snapshot_is_too_new_ = false;  // than the first record of --at
+  bool due_ = false;                  // show once the book is settled
   bool has_header_ = false;           // the CSV header has been printed
 };
 
@@ -209,7 +209,7 @@ std::vector<const OrderBook*> Book::selected() {
   return books;
 }
 
-// Ignores stale books: a book that lost records may never see the end of its event.
+// Ignores stale books: a book that lost records may never receive the end of its event.
 bool Book::settled() {
   if (books_.loading()) return false;
   return books_.settled() || std::ranges::all_of(selected(), [](const OrderBook* book) {

@@ -31,7 +31,7 @@ std::optional<std::string> text_of_value(const toml::node& value) {
 }
 
 // Returns the number of the first line with more than kLineDotsMax dots, or 0. Dots in strings and
-// comments count as well: a check that skips strings would have to parse TOML.
+// comments count as well, because skipping those would require parsing TOML.
 std::size_t line_of_many_dots(std::string_view text) {
   std::size_t line = 1;
   std::size_t dots = 0;

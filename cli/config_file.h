@@ -5,13 +5,13 @@
 //   source = "dbn:/srv/es.mbo.dbn.zst"
 //   linger = "60s"
 //   resume = true
-//   host = ["md1", "md1.example.com"]   # an option that may be repeated
+//   host = ["md1", "md1.example.com"]   # a repeatable option
 //
 //   [record]                            # only for this command; overrides the lines above
 //   out = "es.dbn.zst"
 //
-// CLI11 2.1.2 reads a configuration file only for the whole program, and truncates a text at a `#`.
-// So the file is read by a TOML parser here.
+// CLI11 2.1.2 reads a configuration file only for the whole program, and truncates strings at a
+// `#`. So a TOML parser reads the file here.
 //
 // Thread safety: main's thread.
 #pragma once

@@ -46,7 +46,7 @@ struct DoctorOptions {
   bool json = false;
 };
 
-// The path in the form of the mount list, even if its last component does not exist yet.
+// The path as the mount list would contain it, even if its last component does not exist yet.
 std::string absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path found = std::filesystem::weakly_canonical(path, error);

@@ -18,13 +18,13 @@ class LineReader {
  public:
   static constexpr std::size_t kReadBytesMin = 256 * 1024;
 
-  // The buffer has room for a line of `line_bytes_max` and a large read after it. Its memory is
-  // touched only as far as lines need it.
+  // The buffer has room for a line of `line_bytes_max` and a large read after it. Memory is touched
+  // only as lines need it.
   explicit LineReader(std::size_t line_bytes_max)
       : capacity_(line_bytes_max + kReadBytesMin), bytes_(new char[capacity_]) {}
 
   // Reads once, as much as fits. There is room if line() returns nullopt and the unfinished line is
-  // not too long. Returns the same as read(): 0 at the end of the input, -1 with errno set.
+  // not too long. Returns what read() returns: 0 at the end of the input, -1 and errno.
   ssize_t read_more(int fd) {
     if (begin_ > 0 && capacity_ - end_ < kReadBytesMin) {
       std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);
@@ -55,7 +55,7 @@ class LineReader {
   }
   void take() {
     begin_ += scanned_;
-    if (begin_ < end_) ++begin_;  // skips its line feed
+    if (begin_ < end_) ++begin_;  // skip its line feed
     if (begin_ == end_) begin_ = end_ = 0;
     scanned_ = 0;
     found_ = false;

@@ -55,10 +55,10 @@ int run_program(int argc, char** argv) {
   return run();
 }
 
-// Returns the exit code of a command that ended with `code`, after flushing its output.
+// Flushes the output of a command that ended with `code`, and returns the exit code.
 int settle(int code) {
   const absl::Status output = told_of_lost_output() ? absl::OkStatus() : flush_output();
-  // A reader that has closed the pipe, as `head` does, needs no more output. That is not an error.
+  // It is not an error if the reader, for example `head`, has closed the pipe.
   const bool is_lost = !output.ok() && !is_output_unread();
   if (is_lost) fail(output);
   return code == kExitDone && (is_lost || out_of_processor_time()) ? kExitOther : code;

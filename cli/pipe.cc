@@ -115,7 +115,7 @@ absl::Status Pipe::connect() {
   ChannelWait wait(nullptr);
   if (options_.sends()) {
     auto producer = connect_end<ChannelProducer>(options_.place, channel_);
-    catch_stop_signals();  // until here nothing needs an orderly shutdown
+    catch_stop_signals();  // nothing before this needs an orderly shutdown
     return producer.ok() ? send_to(*std::move(producer), wait) : producer.status();
   }
   auto consumer = connect_end<ChannelConsumer>(options_.place, channel_);

@@ -114,7 +114,7 @@ bool parse_rotate_at(absl::string_view text, Rotation& rotation, bool& has_weekd
   return hours < 24 && minutes < 60;
 }
 
-// Error: kInvalidArgument with the name of the option.
+// Error: kInvalidArgument; the message names the option.
 absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
   Rotation rotation{.bytes = options.rotate_bytes};
   bool has_weekday = false;

@@ -1,5 +1,5 @@
-// lapwing repair: restores data from its second copy, and ends a journal that cannot be restored
-// that way.
+// lapwing repair: restores data from its second copy, and ends a journal that cannot be restored in
+// this way.
 #include <filesystem>
 #include <iostream>
 

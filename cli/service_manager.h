@@ -15,8 +15,8 @@ void notify_ready(const std::string& status);
 void notify_status(const std::string& status);
 void notify_stopping(const std::string& status);
 
-// Watchdog notifications for a service manager that expects them (WatchdogSec=). The working thread
-// sends them between units of work, so a hung thread sends none.
+// Watchdog notifications for a service manager that expects them (WatchdogSec=). The thread that
+// does the work sends them between units of work, so if it hangs, none are sent.
 class ServiceWatchdog {
  public:
   ServiceWatchdog();

@@ -1,9 +1,9 @@
-// SIGINT, SIGTERM and SIGHUP (the terminal was closed) request an orderly end: files are finished
-// and the session is closed. After a second SIGINT or SIGTERM, the next one ends the process
-// immediately. SIGHUP stays ignored if it was ignored at startup, for example by nohup. SIGXCPU,
-// the soft limit on processor time, requests an orderly end and prints a message.
+// SIGINT, SIGTERM and SIGHUP (the terminal was closed) request an orderly shutdown: files are
+// finished and the session is closed. After a second SIGINT or SIGTERM, the next one ends the
+// process immediately. SIGHUP stays ignored if it was ignored at startup, for example by nohup.
+// SIGXCPU, the soft limit on processor time, requests an orderly shutdown and prints a message.
 //
-// Thread safety: the first two once from main's thread; the others from any thread.
+// Thread safety: call the first two once from main's thread; call the others from any thread.
 #pragma once
 
 #include <cstdint>

@@ -95,7 +95,7 @@ void print_reading(const MachineReading& reading) {
     std::cout << rest << '\n';
 }
 
-// True if the directory of a bus that was found has since been removed.
+// True if the bus's directory has been removed since the bus was found.
 bool is_removed(const BusReading& bus) {
   std::error_code error;
   return errc_of(bus.ring.status()) == Errc::kNoBus &&

@@ -70,7 +70,7 @@ int rank_of(const BusReading& bus) {
   return is_ill ? 0 : 1;
 }
 
-// A cell of a row with its column.
+// A cell and its column.
 struct Field {
   Column column;
   Cell cell;
