@@ -3,6 +3,7 @@
 //! One process publishes records of a fixed size. Any number of processes read them, each at its
 //! own pace. No record is lost: a reader that was lapped, crashed or started late gets the exact
 //! range that it missed, and then reads the missed records from the journal.
+//!
 //! ```no_run
 //! use lapwing::prelude::*;
 //!
