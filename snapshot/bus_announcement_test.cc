@@ -1,4 +1,4 @@
-// The text of an announcement: written text can be read back, and any other text is refused.
+// An announcement's text: written text can be read back, and any other text is refused.
 #include "snapshot/bus_announcement.h"
 
 #include <catch2/catch.hpp>

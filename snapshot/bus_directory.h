@@ -54,8 +54,8 @@ enum class DirectoryUse : std::uint32_t {
 // Creates the directory if needed, with mode 0700, or with the group and mode 0750 from the
 // start. An existing directory must be empty or already in use for the same purpose, so that a
 // typo does not turn a home directory into a bus. It keeps its mode and group, which must be
-// correct, because another user may have created it (a ring home is corrected). Errors:
-// kNotALapwingFile (something else, for example a link or a directory with other files),
+// correct, because another user may have created it (a ring home is corrected).
+// Errors: kNotALapwingFile (something else, for example a link or a directory with other files),
 // kNotPermitted (it belongs to another user, is writable by others or not readable by the group),
 // kNotFound (its parent is missing).
 absl::Status prepare_directory(const std::string& directory, DirectoryUse use,

@@ -33,8 +33,8 @@ std::string file_bytes(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// Publishes in uneven batches with flushes in between, closes, and returns every file of the
-// journal. `.idx` is excluded, because it contains the sync times, which differ.
+// Publishes in uneven batches with flushes in between, closes, and returns all of the journal's
+// files. `.idx` is excluded, because it contains the sync times, which differ.
 std::map<std::string, std::string> archive_with(WriteQueue& queue, bool register_memory) {
   const TemporaryDirectory directory;
   PosixDisk disk;
@@ -127,7 +127,7 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring exists") {
   const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   CHECK(::flock(other, LOCK_EX | LOCK_NB) != 0);
   queue.reset();
-  // The kernel ends an io_uring in the background. Waits for the lock as long as that takes.
+  // The kernel destroys an io_uring in the background. Wait for the lock as long as that takes.
   CHECK(::flock(other, LOCK_EX) == 0);
   ::close(other);
 }

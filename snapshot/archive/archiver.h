@@ -13,8 +13,8 @@
 //  1. archived = end of the contiguous completed writes; durable ≤ archived ≤ head.
 //  2. Two writes to one block are never in flight together. A partial block is written from a
 //     private, zero-padded copy.
-//  3. durable moves only after all of these: writes up to W are complete, data is synced, its
-//     sums are written, sums are synced.
+//  3. durable moves only after all of these: writes up to W are complete and synced, their sums are
+//     written, and the sums are synced.
 //  4. limit() never allows a sequence beyond the synced reservation, unless the journal has failed
 //     and the session's end is recorded, or cannot be recorded.
 //  5. The first failed write or sync of records, sums or `sessions` is final: durable freezes, and
@@ -38,8 +38,8 @@
 // - The close cannot release reserved space.
 // - An unused segment was removed. It is prepared again.
 // - Either `sessions` or its copy was removed. The next start recreates it.
-// - `retention` was removed. It is recreated at once, and no segment is removed until that
-//   succeeds.
+// - `retention` was removed. It is recreated at once, and no segment is
+//   removed until that succeeds.
 //
 // If the disk is full while a segment is prepared in advance, the journal has not failed yet. The
 // preparation is retried until the segment is needed, and once more at that point.
@@ -126,8 +126,8 @@ class Archiver {
   // Starts an archiver for the last session in `sessions`, which must not have an end. Prepares the
   // first segments and synchronously reserves the first sequences. On return, limit() is at least
   // first - 1 + capacity (rounded to blocks). Disk, queue and sessions must outlive the archiver.
-  // The queue must have nothing in flight. Errors: kInvalidArgument, kNoSpace (with the bytes
-  // needed and free), kNotPermitted, kDamaged, kSystem.
+  // The queue must have nothing in flight.
+  // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.
   static absl::StatusOr<std::unique_ptr<Archiver>> start(WriteQueue& queue, SessionLog& sessions,
                                                          const ArchiverOptions& options);
   // Waits for all requests in flight, however long that takes, and logs the wait every kStallNsMax.

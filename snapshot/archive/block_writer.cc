@@ -59,8 +59,8 @@ void BlockWriter::submit(WriteQueue& queue, Sequence head, bool partial_due) {
   }
 }
 
-// Submits whole blocks that are contiguous in both ring and segment. Returns false if there are
-// none.
+// Submits whole blocks that are contiguous in both ring and segment.
+// Returns false if there are none.
 bool BlockWriter::submit_run(WriteQueue& queue, Sequence head) {
   const JournalGeometry& geometry = journal_.geometry;
   if (geometry.floor_block(head) <= submitted_) return false;

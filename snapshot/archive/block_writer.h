@@ -12,9 +12,9 @@
 //     may overwrite the slots, long before they are durable and the sum is written. So the sum is
 //     kept until it is synced.
 //
-// A block is contiguous in the ring and in its segment, because all sizes are powers of two. A run
-// of blocks is one write of at most kRunBytesMax, which never crosses the end of the ring or of a
-// segment.
+// A block is contiguous in the ring and in its segment, because all sizes are powers of
+// two. A run of blocks is one write of at most kRunBytesMax, which never crosses the
+// end of the ring or of a segment.
 //
 // Thread safety: one thread. No allocation after the start.
 #pragma once

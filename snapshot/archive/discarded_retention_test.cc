@@ -18,7 +18,7 @@ constexpr std::uint64_t kDiscardedSlots = 1024;
 constexpr std::uint64_t kSegmentBytes = kSegmentHeaderBytes + kDiscardedSlots * 64;
 constexpr Sequence kFirstDurable = 2 * kDiscardedSlots + 100;
 
-// A journal that failed after 2,148 records, and a session of a second journal.
+// A journal that failed after 2,148 records, and a session in a second journal.
 struct TwoJournals {
   explicit TwoJournals(const Retention& retention, std::uint64_t seed = 1,
                        const SimBehaviour& behaviour = {})
@@ -51,7 +51,7 @@ struct TwoJournals {
     return *segments;
   }
   std::vector<std::uint64_t> discarded_segments() { return segments_of(discarded); }
-  // Whether only the file that records the removals is left.
+  // True if only the file that records the removals is left.
   bool is_gone() {
     return *disk.list(discarded.directory) == std::vector<std::string>{"retention"};
   }

@@ -70,8 +70,8 @@ void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::u
   }
 }
 
-// Returns true if a preparation ended; another one may have been waiting for it to take its
-// name.
+// Returns true if a preparation ended; another one may have been
+// waiting for it to take its name.
 bool SegmentPool::continue_preparations(WriteQueue& queue, std::uint64_t first,
                                         std::uint64_t now_ns) {
   bool ended = false;
@@ -141,8 +141,8 @@ OpenSegment* SegmentPool::find_unused(std::uint64_t number) {
   return nullptr;
 }
 
-// Returns a segment file that no longer has its name, or "" if there is none or the check
-// fails.
+// Returns a segment file that no longer has its name, or "" if there
+// is none or the check fails.
 std::string SegmentPool::lost_name(const OpenSegment& segment) {
   const auto is_lost = [&](const char* suffix, const OpenFile& file) {
     return !files_.disk().names(files_.path(segment.number, suffix), file.get()).value_or(true);

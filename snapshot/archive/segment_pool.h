@@ -58,8 +58,8 @@ class SegmentPool {
 
   // The segment if it is ready, or nullptr.
   OpenSegment* find(std::uint64_t number);
-  // Like find(), for a segment's first record: also returns nullptr if its files' names were
-  // removed.
+  // Like find(), for a segment's first record: also returns nullptr if its
+  // files' names were removed.
   OpenSegment* find_unused(std::uint64_t number);
   // Checks the names of all open files. If a segment has lost one and holds records at or below
   // `written`, failure() reports it. A segment without records is discarded, to be prepared again.

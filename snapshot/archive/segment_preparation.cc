@@ -182,9 +182,9 @@ void SegmentPreparation::fail(const absl::Status& why) {
 void SegmentPreparation::undo() {
   segment_->close();
   state_ = State::kIdle;
-  // A file that has its .jnl name is kept with its companions, and the next attempt adopts it. Most
-  // of the other names do not exist. If one cannot be removed, the next attempt reports that as an
-  // error.
+  // A file that has its .jnl name is kept with its companions, and the next attempt
+  // adopts it. Most of the other names do not exist. If one cannot be removed, the next
+  // attempt reports that as an error.
   const auto there = files_->disk().exists(files_->path(number_, "jnl"));
   if (!there.ok() || *there) return;
   for (const char* const suffix : {"jnl", "sum", "idx"}) {

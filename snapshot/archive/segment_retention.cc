@@ -41,8 +41,8 @@ absl::Status SegmentRetention::add_discarded(const std::vector<ListedJournal>& j
   return absl::OkStatus();
 }
 
-// Writes even if a file exists, because it may be a restored older copy with an outdated
-// value.
+// Writes even if a file exists, because it may be a restored older
+// copy with an outdated value.
 absl::Status SegmentRetention::restore_file() {
   auto file = RetentionFile::open(journal_, options_.file_permissions);
   if (!file.ok()) return file.status();
@@ -170,9 +170,9 @@ bool SegmentRetention::is_too_old(const Turn& turn) {
   return session_ns + before_session_ns > options_.limits.age_ns_max;
 }
 
-// The publish time of the oldest segment's newest record; 0: unknown. A power cut may have removed
-// the segment's index. Then the time is taken from later segments, or from the end of a discarded
-// journal.
+// The publish time of the oldest segment's newest record; 0: unknown. A power cut may
+// have removed the segment's index. Then the time is taken from later segments, or from
+// the end of a discarded journal.
 std::uint64_t SegmentRetention::newest_of_front() const {
   if (!discarded_.empty()) {
     const Discarded& journal = discarded_.front();

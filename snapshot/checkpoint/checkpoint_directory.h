@@ -39,10 +39,10 @@ struct CheckpointFile {
   Sequence as_of = kNoSequence;  // from its name
   std::string path;
 };
-// Lists the checkpoints, newest first. Returns an empty list if the directory does not exist.
-// Leftovers (.tmp) and files with other names are not checkpoints, and each adds a line to
-// `strangers`, if given. Errors: kNotPermitted, kNotALapwingFile (for example a link at its path),
-// kSystem.
+// Lists the checkpoints, newest first. Returns an empty list if the directory does not
+// exist. Leftovers (.tmp) and files with other names are not checkpoints, and each
+// adds a line to `strangers`, if given. Errors: kNotPermitted, kNotALapwingFile (for
+// example a link at its path), kSystem.
 absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
     Disk& disk, const std::string& directory, std::vector<std::string>* strangers = nullptr);
 

@@ -51,7 +51,7 @@ TEST_CASE("A position that the journal does not contain is refused, and the reas
   CHECK_THAT(verdict(kOtherJournal, 1, 50, 300),
              Contains("of another bus, or from before a reset"));
   CHECK_THAT(verdict(kJournal, 5, 50, 300), Contains("which this journal does not list"));
-  // A session of the same bus, but of the previous journal.
+  // A session on the same bus, but in the previous journal.
   CHECK_THAT(verdict(kJournal, 1, 50, 300), Contains("which this journal does not list"));
   CHECK_THAT(verdict(kJournal, 3, 100, 300), Contains("before its session's first, 101"));
   CHECK_THAT(verdict(kJournal, 2, 101, 300), Contains("beyond its session's end, 100"));

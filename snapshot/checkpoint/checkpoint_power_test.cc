@@ -1,5 +1,5 @@
-// Writing and retaining are stopped at every operation, and every operation is made to fail. Any
-// file with a checkpoint's name is complete, and the previous checkpoint is kept.
+// Writing and retention are interrupted at every operation, and every operation is made to fail.
+// Any file with a checkpoint's name is complete, and the previous checkpoint is kept.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -40,7 +40,7 @@ bool has_leftover(Disk& disk) {
   });
 }
 
-// The number of operations of a complete write_new().
+// The number of operations in a complete write_new().
 std::uint64_t count_operations() {
   SimDisk disk(kSimRoot, 1);
   REQUIRE(write_old(disk).ok());

@@ -2,10 +2,10 @@
 // After a failure or a kill at any step, no incomplete file has the name of a checkpoint. All steps
 // use the Disk, so that tests can fail or kill each of them.
 //
-// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until commit().
-// The destructor removes the file if commit() was not called or failed. The first failure is final.
-// Memory: a fixed buffer, and 8 bytes per 64 KiB of entries for the sums at the end of the
-// file.
+// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until
+// commit(). The destructor removes the file if commit() was not called or failed. The
+// first failure is final. Memory: a fixed buffer, and 8 bytes per 64 KiB of entries for
+// the sums at the end of the file.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The two copies in a cursor file: torn, damaged, from other files and versions, interrupted by
-// kills and power cuts, and read while they are written.
+// kills and power cuts, and read while being written.
 #include "snapshot/cursor/cursor_file.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ CursorFile open_cursor(Disk& disk) {
   return *std::move(file);
 }
 
-// The next process must find commit `n`, complete; 0: none.
+// The next process must find commit `n` complete; 0: none.
 void require_newest(Disk& disk, Sequence n) {
   const CursorCommit newest = open_cursor(disk).newest();
   REQUIRE(newest.position == (n == 0 ? StoredPosition{} : file_position_of(n)));

@@ -60,7 +60,7 @@ bool says(const absl::Status& status, const std::string& text) {
   return message(status).find(text) != std::string::npos;
 }
 
-// Returns what zstd can decode from these bytes, fed singly: the readable part of a cut file.
+// Returns what zstd can decode if fed these bytes one by one: a truncated file's readable part.
 std::string decodable(const std::string& bytes) {
   ZSTD_DStream* stream = ZSTD_createDStream();
   std::string out;
@@ -257,7 +257,7 @@ TEST_CASE("A reader that waits for a pipe stops only when it is interrupted") {
   REQUIRE(reader.ok());
   CHECK((*reader)->next()->size() == 56);
   CHECK_FALSE(stop);
-  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // no data and no close
+  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // neither data nor a close
   CHECK(stop);
   ::close(ends[1]);
 }

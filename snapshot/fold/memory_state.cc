@@ -279,9 +279,9 @@ class MemoryState::Impl::Table final : public Impl {
   std::vector<Note> notes_;       // by slot
   std::vector<Slot> free_;
   absl::flat_hash_set<Slot, SlotHash, SlotEqual> index_;
-  // The order as of its last use, and the changes since then: slots whose keys were added, and keys
-  // that were removed. Neither list is longer than the largest number of entries that the state has
-  // held.
+  // The order as of its last use, and the changes since then: slots whose keys were
+  // added, and keys that were removed. Neither list is longer than the largest number of
+  // entries that the state has held.
   absl::btree_map<Key, Slot> ordered_;
   std::vector<Slot> new_;
   std::vector<Key> gone_;

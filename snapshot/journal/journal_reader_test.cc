@@ -29,7 +29,7 @@ std::unique_ptr<JournalReader> open_reader(JournalFixture& journal) {
   return std::move(*reader);
 }
 
-// The result of a whole pass over n … last: correct records, and the gaps between them.
+// The result of a full pass over n … last: correct records, and the gaps between them.
 struct Pass {
   std::uint64_t records = 0;
   std::vector<std::pair<Sequence, Sequence>> gaps;
@@ -37,7 +37,7 @@ struct Pass {
   std::vector<std::string> details;
 };
 
-// Reads to the end of the bounds. Every record must be correct. Fails on a hole or a repetition.
+// Reads to the end of the bounds. Every record must be correct. Fails on a missing or repeated one.
 Pass read_all(JournalReader& reader, const JournalFixture& journal, const JournalBounds& bounds,
               Sequence from = 1, std::size_t records_at_once = 100) {
   Pass pass;
@@ -451,7 +451,7 @@ TEST_CASE("A time finds its record or one shortly before, never a later one") {
     return *open_reader(journal)->find_time(wall_ns, {kDurable, kArchived, oldest});
   };
   REQUIRE(expect(0) == 1);
-  REQUIRE(expect(1000) == 1);  // by 1,000 the first 50 were published, perhaps exactly then
+  REQUIRE(expect(1000) == 1);  // by time 1,000 the first 50 were published, perhaps exactly then
   REQUIRE(expect(1001) == 51);
   REQUIRE(expect(20'000) == 951);
   REQUIRE(expect(20'001) == 1001);

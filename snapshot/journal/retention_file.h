@@ -21,8 +21,8 @@ namespace lapwing {
 
 inline constexpr char kRetentionFileName[] = "retention";
 
-// The oldest kept sequence in that journal's `retention`; 1 if there is none. Errors: those of the
-// disk.
+// The oldest kept sequence in that journal's `retention`; 1 if there is
+// none. Errors: those of the disk.
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files);
 
 // The newest sequence published by a failed journal's last session, even if the journal does not

@@ -30,10 +30,10 @@ inline std::uint64_t segment_file_bytes(const JournalGeometry& geometry) {
   return kSegmentHeaderBytes + geometry.segment_bytes();
 }
 
-// Releases the space that `last`'s segment has reserved after `last`'s block. It contains no
-// records, it still reads as zeros, and the file keeps its size, so processes that read or map the
-// file are not affected. Returns ok without doing anything if the file system does not support
-// this.
+// Releases the space that `last`'s segment has reserved after `last`'s block. It
+// contains no records, it still reads as zeros, and the file keeps its size, so
+// processes that read or map the file are not affected. Returns ok without doing
+// anything if the file system does not support this.
 absl::Status release_reserved_space(Disk& disk, FileHandle jnl, const JournalGeometry& geometry,
                                     Sequence last);
 

@@ -55,14 +55,14 @@ class SegmentReader {
   // True if the open segment has a .sum file.
   bool has_sums() const { return sum_.valid(); }
 
-  // Reads n and the following records, at most a run, and verifies n's block. `limit` is at least
-  // n, in the open segment, and not beyond the archived records or in a void. `wanted`: the caller
-  // takes this many records, at least one, before any other call. nullopt means that n is in the
-  // window.
+  // Reads n and the following records, at most a run, and verifies n's block. `limit` is at
+  // least n, in the open segment, and not beyond the archived records or in a void.
+  // `wanted`: the caller takes this many records, at least one, before any other call.
+  // nullopt means that n is in the window.
   std::optional<JournalDamage> load(Sequence n, Sequence durable, Sequence limit,
                                     std::uint64_t wanted);
-  // Verifies the run's next block. False if the run ends here or the next record needs a
-  // load().
+  // Verifies the run's next block. False if the run ends here or the
+  // next record needs a load().
   bool extend();
   // True if n is verified, or can be verified, without a load(). Always false if mapped.
   bool proves(Sequence n) {

@@ -35,8 +35,8 @@ SumState check_sum_entry(const Id128& journal_id, std::uint64_t block, const Sum
 bool sum_matches(const SumEntry& entry, std::span<const std::byte> bytes,
                  const JournalGeometry& geometry);
 
-// The offset of the entry for absolute block `block` in its segment's .sum file, and that file's
-// size.
+// The offset of the entry for absolute block `block` in its segment's .sum
+// file, and that file's size.
 inline std::uint64_t sum_offset(const JournalGeometry& geometry, std::uint64_t block) {
   return (block % geometry.blocks_per_segment()) * sizeof(SumEntry);
 }

@@ -1,6 +1,6 @@
-// Writes a file of records: a head, then contiguous records of one size, compressed with zstd if
-// the name ends in ".zst". The head can be any bytes, such as DBN metadata or the head of a record
-// file.
+// Writes a file of records: a head, then contiguous records of one size, compressed
+// with zstd if the name ends in ".zst". The head can be any bytes, such as DBN
+// metadata or the head of a record file.
 //
 // The file can be read while it is being written. flush() writes everything so far to the file, and
 // ends the zstd block but not the frame. The file always ends with a whole record. finish() ends
@@ -12,9 +12,9 @@
 // Without finish(), and after an error, the temporary file is removed. After a kill it remains, and
 // the next create_whole() replaces it.
 //
-// The first error is final. Without zstd, the file is then truncated to its last whole record. With
-// zstd, its last frame is unfinished, and readers deliver the flushed records before they report
-// this.
+// The first error is final. Without zstd, the file is then truncated to its last whole
+// record. With zstd, its last frame is unfinished, and readers deliver the flushed
+// records before they report this.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once

@@ -14,8 +14,8 @@
 namespace lapwing {
 namespace {
 
-// A disk that is full after this many bytes. A write that would exceed that is partly done, as in
-// the kernel.
+// A disk that is full after this many bytes. A write that would exceed this is partly completed, as
+// in the kernel.
 class FullDisk : public PosixDisk {
  public:
   absl::Status write_at(FileHandle file, std::uint64_t offset,
@@ -86,7 +86,7 @@ TEST_CASE("A recording can be followed while it is written") {
   PosixDisk disk;
   const auto writer = create(disk, path);
   absl::Status end;
-  CHECK(records_in(path, &end).empty());  // the metadata is written at once
+  CHECK(records_in(path, &end).empty());  // the metadata is written immediately
   std::string wanted;
   for (std::uint64_t i = 1; i <= 20; ++i) {
     REQUIRE(writer->write(text_bytes(mbo_records(i, 1))).ok());

@@ -67,8 +67,8 @@ TEST_CASE("Sessions are forgotten once retention has removed all of their record
   SECTION("four segments were removed") {
     many.journal.retain_from_segment(4);
     const SessionLog log = many.forget();
-    // The oldest remaining session is the one with the last removed record, because a position
-    // there has lost nothing.
+    // The oldest remaining session contains the last removed record, because a position there has
+    // lost nothing.
     const Sequence oldest = 4 * kInSegment + 1;
     CHECK(log.sessions().front().first() <= oldest - 1);
     CHECK(log.sessions().front().end->last >= oldest - 1);

@@ -1,6 +1,6 @@
-// Sweeps: every bit of a small journal is flipped, its end is cut at every byte, and settling is
-// stopped at every operation. No wrong record at or below durable is ever returned, and no record
-// at or below durable is lost.
+// Sweeps: every bit in a small journal is flipped, its end is cut off at every byte, and settling
+// is stopped at every operation. No wrong record at or below durable is ever returned, and no
+// record at or below durable is lost.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -229,7 +229,7 @@ TEST_CASE("The last three records cut at every byte: beyond durable nothing dura
       {
         const auto reader = open_reader(*killed, journal);
         REQUIRE(deliver(*reader, journal, {kDurable, kDurable, 1}).right == kDurable);
-        // Beyond durable there is no sum yet, so zeros after an intact stamp cannot be detected.
+        // There is no sum beyond durable yet, so zeros after an intact stamp cannot be detected.
         const Delivery live = deliver(*reader, journal, {kDurable, kArchived, 1});
         REQUIRE(live.wrong <= (truncated ? 0 : 1));
       }
@@ -298,7 +298,7 @@ TEST_CASE("Sums cut at every byte never make a durable record vanish in silence"
 
 namespace {
 
-// A killed session over two segments: durable 1000, archived 1100, head 1800.
+// A killed session in two segments: durable 1000, archived 1100, head 1800.
 struct Interrupted {
   Interrupted() : ring(journal, kSession, 1) {
     journal.begin(kSession, 1);
@@ -314,7 +314,7 @@ struct Interrupted {
 
 enum class Stop { kKill, kPowerCut };
 
-// Settles the journal repeatedly: stopped after zero operations, after one, and so on until it
+// Settles the journal repeatedly: stopped after no operation, after one, and so on until it
 // finishes. `check` gets the disk after the kill or power cut, and whether settling had finished.
 void stop_after_every_operation(const JournalFixture& journal, const RingOpener& ring,
                                 const Id128& boot, Stop stop, std::uint64_t first_seed,

@@ -14,9 +14,9 @@
 //     are removed. If the newest description of the records is missing, it is restored from
 //     bus.json (recovery/obstacles.h).
 //  4. Indexes that are missing or have invalid entries are rewritten from the valid entries.
-//  5. If a publisher would refuse to start, and the segments missing at the front of the journal
-//     were not removed by retention, they are recorded as removed. Readers get a gap whose cause is
-//     `pruned`.
+//  5. If a publisher would refuse to start, and the segments missing at the front of
+//     the journal were not removed by retention, they are recorded as removed. Readers
+//     get a gap whose cause is `pruned`.
 //  6. If a publisher would still refuse to start, or step 1 was needed, the journal's end becomes
 //     `failed`, and the next session begins a new journal id at sequence 1. Otherwise sequences
 //     could be used twice.
@@ -42,7 +42,7 @@ struct RepairRequest {
   Id128 boot_id;             // of this boot
   Id128 fresh_id;            // random; names the files kept aside, and the new sessions
   RingOpener open_ring;      // as for settle()
-  // The journal and session in bus.json. If that journal is rebuilt, its session gets that session
+  // The journal and session in bus.json. If that journal is rebuilt, its session gets this session
   // id, so that the bus's readers find it. Zero if there is none.
   Id128 bus_journal_id = {};
   Id128 bus_session_id = {};

@@ -40,7 +40,7 @@ class Root {
     return settle(journal.disk(), journal.root(), *sessions, JournalFixture::boot_id(),
                   RingFixture::none());
   }
-  // Returns the number of records that a reader gets from the journal, each correct.
+  // Returns how many records a reader gets from the journal. Each must be correct.
   std::uint64_t records() {
     auto reader = JournalReader::open(journal.disk(), journal.root(), JournalFixture::journal_id());
     REQUIRE(reader.ok());
@@ -67,7 +67,7 @@ class Root {
   absl::StatusOr<ExclusiveLock> lock_;
 };
 
-// A session that was closed at 500, in one segment.
+// A session in one segment that was closed at 500.
 void build_closed(JournalFixture& journal) {
   journal.begin(11, 1, 77, 0);
   journal.reserve(11, 640);
@@ -202,7 +202,7 @@ TEST_CASE("A damaged session log is cut to its valid rows and set aside, and the
   const RepairReport report = root.repair();
   REQUIRE(file_bytes(root.journal.root() + "/sessions.damaged-" + kFresh.hex()) == damaged);
   REQUIRE(std::filesystem::exists(root.journal.root() + "/sessions.copy.damaged-" + kFresh.hex()));
-  // 501 to 700 were used for records, so no publisher may use them again.
+  // Sequences 501 to 700 were used for records, so no publisher may use them again.
   const auto settled = root.start();
   REQUIRE(settled.ok());
   REQUIRE(settled->journal_id.is_zero());

@@ -1,11 +1,11 @@
 // For `lapwing repair`: reconstructs a journal whose entries in `sessions` are lost, using its
 // segments.
 //
-// The segments contain the journal's id, sizes and schema, and their sums prove how far it was
-// durable. They do not contain the bounds of sessions, the voids, the position of the feed, or
-// which written records were not durable. So each journal becomes one failed session: readers get
-// every intact record, with gaps whose cause is `damaged` for the rest, and the journal is never
-// continued.
+// The segments contain the journal's id, sizes and schema, and their sums prove how far it
+// was durable. They do not contain the bounds of sessions, the voids, the position of the
+// feed, or which written records were not durable. So each journal becomes one failed
+// session: readers get every intact record, with gaps whose cause is `damaged` for the rest,
+// and the journal is never continued.
 //
 // Thread safety: no state; one thread at a time may use the Disk.
 #pragma once

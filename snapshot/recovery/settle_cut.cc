@@ -159,8 +159,8 @@ absl::StatusOr<std::uint64_t> Cutter::end_of_bytes(FileHandle file, std::uint64_
   }
 }
 
-// If a file with that name exists, it is complete: it was written and renamed before anything was
-// zeroed.
+// If a file with that name exists, it is complete: it was written and renamed
+// before anything was zeroed.
 absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent) {
   if (extent.begin == extent.end) return absl::OkStatus();
   const std::string path = aside_path(segment);

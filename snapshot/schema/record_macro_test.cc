@@ -44,7 +44,7 @@ struct Short {
 };
 LAPWING_RECORD(Short, "desk.short", 1, one, (two), (spare, kSpare));
 
-// A program's own description, for a record that the macro does not support.
+// A program's own description of a record that the macro does not support.
 struct Level {
   std::int64_t price;
   std::uint32_t size;
