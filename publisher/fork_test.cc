@@ -177,7 +177,7 @@ TEST_CASE("An exiting child does not wait for a session that its parent closes")
   while (sessions_closing() != 0) wait_readable(-1, 1'000'000);
 }
 
-#ifndef __SANITIZE_THREAD__  // it ends a child that has threads
+#ifndef __SANITIZE_THREAD__  // it would end a child that has threads
 TEST_CASE("A child can publish on a bus that it opens, even in place of its parent's publisher") {
   const TemporaryDirectory parents;
   const TemporaryDirectory childs;

@@ -1,4 +1,4 @@
-// The publishing thread's waits while the journal is stopped: when they end, what they return, and
+// The publishing thread's waits while the journal is stalled: when they end, what they return, and
 // what an overlapping call returns.
 #include "publisher/gate_wait.h"
 

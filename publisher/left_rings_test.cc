@@ -1,4 +1,4 @@
-// How a start handles rings of other buses, and what it leaves behind if it cannot record how a
+// How a start handles other buses' rings, and what it leaves behind if it cannot record how a
 // session ended.
 #include "publisher/left_rings.h"
 
@@ -295,7 +295,7 @@ TEST_CASE("A ring stays if the end of its failed journal could not be recorded")
   publisher.reset();
   const Start next = start(options);
   REQUIRE(next.status.ok());
-  CHECK(next.how == Settlement::kReset);  // not kCut: nothing indicates a power cut
+  CHECK(next.how == Settlement::kReset);  // not kCut, because nothing indicates a power cut
   CHECK_FALSE(std::filesystem::exists(ring));
 }
 

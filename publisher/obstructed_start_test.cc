@@ -59,7 +59,7 @@ class ClosedBus {
     return (*publisher)->close();
   }
   Sequence first() const { return first_; }
-  // Makes later publishers take the description of the records from the journal.
+  // Makes later publishers take the records' description from the journal.
   void describe_no_more() {
     options_.schema_name = options_.schema->name;
     options_.schema.reset();
@@ -113,7 +113,7 @@ void put_directory(const std::string& path) {
 
 struct Spoilt {
   const char* what;
-  std::string (*spoil)(ClosedBus& bus);  // returns the path for verify to report
+  std::string (*spoil)(ClosedBus& bus);  // returns the path that verify must report
   bool starts = false;                   // a start restores it without repair
   bool loses = false;                    // repair ends the journal
 };
@@ -123,7 +123,7 @@ void add_bytes(const std::string& path, std::int64_t bytes) {
       path, static_cast<std::uintmax_t>(static_cast<std::int64_t>(fs::file_size(path)) + bytes));
 }
 
-// Removes the zero pages at the end of a file, as a copy that omits holes would.
+// Removes the zero pages at the end of a file, as copying without holes would.
 void cut_zeros(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};

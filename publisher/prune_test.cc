@@ -1,5 +1,5 @@
-// A prune as its client sees it: the answer comes after the files were removed, and reports if none
-// can be removed.
+// A prune as its client sees it: the answer comes after the files have been removed, and reports
+// whether any can be removed.
 #include <atomic>
 #include <filesystem>
 #include <thread>

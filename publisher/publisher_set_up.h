@@ -15,8 +15,8 @@ namespace lapwing {
 
 struct PublisherSetUp : PublisherOptions {
   std::uint64_t take_over_ns = kLockRetryNs;  // how long a start waits for another publisher to end
-  // The journal's disk and write queue, and a hook that runs before each named step of a start or
-  // end.
+  // The journal's disk and write queue, and a hook that runs before each
+  // named step of a start or end.
   std::function<std::unique_ptr<Disk>()> make_disk = {};
   std::function<std::unique_ptr<WriteQueue>()> make_queue = {};
   std::function<void(const char* step)> on_step = [](const char*) {};

@@ -106,7 +106,7 @@ TEST_CASE("A publisher's threads leave signals to the threads of the program") {
     file >> word;
     return word;
   };
-  // A thread that does not have its name yet has not set its signal mask either.
+  // A thread that does not have its name yet has not set its signal mask yet either.
   std::map<std::string, std::uint64_t> blocked;
   while (!blocked.contains("lapwing-file") || !blocked.contains("lapwing-service")) {
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -139,7 +139,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
 TEST_CASE("A batch of any length never makes a good slot look damaged to a reader") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  keep_no_journal(options);  // with one, the gate also moves head
+  keep_no_journal(options);  // with a journal, the gate also moves head
   const auto publisher = open_publisher(options);
   const RingMap map = map_ring(options);
   std::atomic<bool> done = false;
@@ -159,7 +159,7 @@ TEST_CASE("A batch of any length never makes a good slot look damaged to a reade
   });
   const std::vector<Record> records = records_from(1, 64 * kCapacity);
   const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
-  // Also waits until the follower is lapped, because it may not run for a while.
+  // Also wait until the follower is lapped, because it may not run for a while.
   while ((publisher->head() < 100 * records.size() || laps == 0) && monotonic_ns() < deadline_ns) {
     REQUIRE(publisher->publish_batch(bytes_of(records)).ok());
   }
@@ -274,7 +274,7 @@ TEST_CASE("A second publisher is refused while the first one lives, and accepted
     const auto lock = ExclusiveLock::take(options.directory + "/" + kLockFileName, 0);
     CHECK(errc_of(lock.status()) == Errc::kInUse);
   }
-  // The kernel may hold the lock a little longer because of the io_uring.
+  // Because of io_uring, the kernel may hold the lock slightly longer.
   CHECK(ExclusiveLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("With kStop, a failed write ends publishing with the reason") {
   CHECK(publisher->head() <= load_archived(map_ring(options).words()) + kCapacity);
 }
 
-// While the barrier is closed, no entry of `sessions` reaches the disk.
+// While the barrier is closed, no entry in `sessions` reaches the disk.
 class Barrier {
  public:
   void shut() { set(true); }

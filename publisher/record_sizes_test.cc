@@ -37,7 +37,7 @@ void publish_session(const PublisherSetUp& options, std::uint64_t count) {
   REQUIRE(publisher->close().ok());
 }
 
-// Returns the journal's last sequence, after checking all records before it.
+// Checks all records in the journal, and returns its last sequence.
 Sequence read_back(const PublisherSetUp& options) {
   const auto bus = read_bus_description(options.directory);
   REQUIRE(bus.ok());
@@ -116,7 +116,7 @@ TEST_CASE("A record of another size is refused, and changes nothing") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
   options.capacity = 0;
-  options.record_bytes = GENERATE(16u, 56u, 57u);  // stored inline, and by a call
+  options.record_bytes = GENERATE(16u, 56u, 57u);  // stored inline, or by a function call
   const std::size_t right = options.record_bytes;
   const auto publisher = open_publisher(options);
   CHECK(publisher->last_error().ok());

@@ -1,8 +1,8 @@
 // Ends a session, from the beginning of a close to the removal of the names.
 //
 // Invariants
-//  1. Exactly one call to begin() or leave() returns true. Its caller must see that run() is called
-//     once.
+//  1. Exactly one call to begin() or leave() returns true. Its caller must see
+//     that run() is called once.
 //  2. run() ends the parts in this order: the journal, the ring's state, the socket, the names, the
 //     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill at any
 //     point, the next start settles the session.

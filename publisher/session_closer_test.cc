@@ -1,5 +1,5 @@
-// The end of a session: who ends it, the order of the steps, what is kept, and how errors are
-// reported.
+// The end of a session: which call ends it, the order of the steps, what is kept, and how errors
+// are reported.
 #include "publisher/session_closer.h"
 
 #include <algorithm>

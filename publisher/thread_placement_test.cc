@@ -27,7 +27,7 @@ bool is_placed(const ProcessThread& thread, const std::vector<unsigned>& cpus) {
   return thread.cpus() == cpus && thread.nice() == kNice && thread.policy() == SCHED_BATCH;
 }
 
-// Uses the last of this thread's processors, so that the placement differs if there are two.
+// Uses the last of this thread's processors, so the placement differs if there are two.
 ThreadPlacement placement() {
   return {.cpus = {this_thread().cpus().back()}, .nice = kNice, .policy = SchedulingPolicy::kBatch};
 }
@@ -69,7 +69,7 @@ TEST_CASE("The workers of io_uring are placed as well, and the caller's thread n
   const std::size_t own_workers = uring_workers_of(gettid()).size();  // from earlier tests
   const ClosingPublisher publisher = open_publisher(options);
   publish_and_flush(*publisher, 4 * kCapacity);
-  // Every sync runs on a worker, and an idle worker stays for a few seconds.
+  // Every sync runs on a worker, and an idle worker remains for a few seconds.
   const std::vector<ProcessThread> workers = uring_workers_of(thread_named("lapwing-file").id);
   REQUIRE_FALSE(workers.empty());
   for (const ProcessThread& worker : workers) CHECK(is_placed(worker, options.threads.cpus));

@@ -201,7 +201,7 @@ TEST_CASE("Records skipped before a rewind, with no delivered record since, stay
   write_file(directory.file("f"),
              mbo_metadata() + trade + mbo_records(1, 1) + trade + later + trade);
   const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = true});
-  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // already read the next one
+  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // the next one has already been read
   CHECK(feed->skipped() == 2);
   REQUIRE(feed->rewind().ok());
   CHECK(feed->skipped() == 1);
@@ -225,7 +225,7 @@ TEST_CASE("A mixed stream names the schemas that it cannot distinguish") {
   CHECK(open_dbn(directory.file("tbbo"))->description().remark.empty());
 }
 
-// As a gateway sends it: without symbols, with unknown schema and symbol types.
+// As a gateway sends it: no symbols, and unknown schema and symbol types.
 std::string live_metadata(std::uint8_t version = 3) {
   dbn::Metadata metadata;
   metadata.version = version;

@@ -1,9 +1,9 @@
 // Replays another feed several times, or endlessly.
 //
-// Every pass of an MBO feed except the first begins with a clear (R) for each instrument seen so
-// far. The clear removes the orders of the previous pass, because the same ids occur again. The
-// first pass is identical to the source, so that a run can be resumed with a different number of
-// passes.
+// Every pass of an MBO feed except the first begins with a clear (R) for each instrument
+// seen so far. The clear removes the orders of the previous pass, because the same ids
+// occur again. The first pass is identical to the source, so that a run can be resumed
+// with a different number of passes.
 //
 // Thread safety: one thread.
 #pragma once

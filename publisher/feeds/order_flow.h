@@ -1,13 +1,13 @@
-// Generates the synthetic feed's events: a deterministic order flow that a venue could have
+// Generates the events of the synthetic feed: a deterministic order flow that a venue could have
 // sent.
 //
 // An event is a clear, an addition, a modification, a full or partial cancel, or a trade. A trade
-// has, for each price level, a T for the aggressor and an F for each order it filled. Next come
-// the changes to those orders (C or M), and an A if the aggressor's remainder stays in the book.
-// Every record refers to a live order that is large enough, and trades fill the oldest order at
-// the best price. No event leaves a crossed book, and the last record of each event has kFlagLast.
-// A price change or a size increase moves an order to the back of the queue. Thread safety: one
-// thread.
+// has, for each price level, a T for the aggressor and an F for each order it filled. Next come the
+// changes to those orders (C or M), and an A if the aggressor's remainder stays in the book. Every
+// record refers to a live order that is large enough, and trades fill the oldest order at the best
+// price. No event leaves a crossed book, and the last record of each event has kFlagLast. A price
+// change or a size increase moves an order to the back of the queue.
+// Thread safety: one thread.
 #pragma once
 
 #include <array>

@@ -21,8 +21,8 @@ std::vector<dbn::MboMsg> make_flow(std::uint64_t seed, std::uint32_t instruments
 }
 
 // Checks the records with a strict book per instrument. Returns the error for the first wrong
-// record, or "" if all are correct. Times and sequences rise across the whole flow, and so within
-// each instrument.
+// record, or "" if all are correct. Times and sequences increase across the whole flow, and
+// therefore within each instrument.
 std::string first_wrong(const std::vector<dbn::MboMsg>& records) {
   std::vector<StrictBook> books(65);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -75,7 +75,7 @@ TEST_CASE("The strict book notices a record that is left out, doubled or changed
     const std::size_t at = find(action);
     auto left_out = records;
     left_out.erase(left_out.begin() + static_cast<std::ptrdiff_t>(at));
-    // The absence of a record that removes quantity may go undetected, because the remaining
+    // If a record that removes quantity is left out, this may go undetected, because the remaining
     // quantity may not matter again.
     const bool takes = action == dbn::Action::kModify || action == dbn::Action::kCancel;
     if (!takes) CHECK(first_wrong(left_out) != "");

@@ -20,7 +20,7 @@ std::unique_ptr<Feed> open_file_feed(const std::string& path, const FeedOptions&
   return *std::move(feed);
 }
 
-// Creates a file with that name, with `records` after the head.
+// Creates a file with this name that has `records` after the head.
 std::string made(const TemporaryDirectory& directory, const RecordFileHead& head,
                  const std::string& records, const std::string& name = "f.records") {
   const std::string path = directory.file(name);
