@@ -1,9 +1,9 @@
 // Measures the age of every Nth record that a subscriber delivers. The publish time is the field
 // that is marked as such, or the field that the publisher restamps.
 //
-// It chooses the first record after each attachment, and then each first record whose sequence is
-// at least N above the last chosen one. So callers need not count: they compare sequences with
-// due().
+// It chooses the first record after each attachment, and then each first record
+// whose sequence is at least N above the last chosen one. So callers need not count:
+// they compare sequences with due().
 //
 // Thread safety: one thread.
 #pragma once

@@ -1,5 +1,5 @@
-// A subscriber that measures how old its records are: which records it measures in each way of
-// reading, and that measuring does not make it miss anything.
+// Tests a subscriber that measures record ages: which records it measures in each way of reading,
+// and that measuring does not make it miss anything.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <optional>
@@ -45,8 +45,8 @@ SubscriberOptions measuring(const TestBus& bus, std::uint32_t every) {
   return options;
 }
 
-// The bytes of a bus's records are practically random, and so are their publish times. Some are
-// long ago, and most are in the future.
+// The bytes of a bus's records are practically random, and so are their publish times. Some are in
+// the distant past, and most are in the future.
 void check_measured(const Subscriber& subscriber, const TestBus& bus,
                     const std::vector<Sequence>& chosen) {
   std::uint64_t past = 0;
@@ -69,7 +69,7 @@ std::vector<Sequence> every_nth(Sequence first, std::uint64_t every, Sequence la
 
 enum class Way { kTake, kTakeBytes, kWait, kRead, kInTurn };
 
-// Reads in one way, or in all ways in turn, until record `last` has been read.
+// Reads in one way, or in all ways by turns, until record `last` has been read.
 class Reading {
  public:
   Reading(TestBus& bus, Subscriber& subscriber, Way way)

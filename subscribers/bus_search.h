@@ -64,8 +64,8 @@ class BusSearch {
 
   // The last attempt found no publisher, or lost the one that it had found.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
-  // After a step: ok, or why the search ends: kNoBus, or kPublisherGone if a session was
-  // left.
+  // After a step: ok, or why the search ends: kNoBus, or
+  // kPublisherGone if a session was left.
   absl::Status given_up(std::uint64_t now_ns) const;
   const ClientOptions& client_options() const { return client_options_; }
   // How the session that was last left ended, as text.

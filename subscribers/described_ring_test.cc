@@ -1,4 +1,4 @@
-// Tests which ring a reader accepts as the one that bus.json names.
+// Tests which ring a reader accepts as the ring that bus.json names.
 #include "subscribers/described_ring.h"
 
 #include <sys/stat.h>

@@ -11,7 +11,7 @@ namespace lapwing {
 namespace {
 
 constexpr Sequence kDurableThen = 1500;
-constexpr Sequence kArchived = 1800;  // written, but not known to have survived
+constexpr Sequence kArchived = 1800;  // written, but not known to be durable
 constexpr Sequence kHeadThen = 2500;
 
 // A running session whose journal has failed.

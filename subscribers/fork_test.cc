@@ -52,7 +52,7 @@ int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
   return 0;
 }
 
-// Reads records until `last` is delivered, and every event before it.
+// Reads records until `last` has been delivered, and every event before it.
 void take_through(TestBus& bus, Subscriber& subscriber, Sequence last) {
   for (const Deadline deadline = kHang; !deadline.has_passed();) {
     bus.turn();

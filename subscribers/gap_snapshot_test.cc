@@ -18,7 +18,7 @@ namespace lapwing {
 namespace {
 
 // A subscriber that has caught up at record 10 and is then lapped by one and a half rings. 1,546
-// records are published and archived, and the ring continues with 650.
+// records are published and archived, and the ring continues at 650.
 struct LappedByGap {
   explicit LappedByGap(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
       : fold(std::make_shared<TestFold>(entry_bytes)) {

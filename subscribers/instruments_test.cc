@@ -339,7 +339,7 @@ TEST_CASE("An event names the session of the records that follow, not the newest
   CHECK(sessions == std::vector<Id128>{fixture_id(1), fixture_id(2)});
 }
 
-// Caught up at record 10 and then lapped by one and a half rings: the ring continues with 650.
+// Caught up at record 10 and then lapped by one and a half rings: the ring continues at 650.
 struct LappedReader {
   explicit LappedReader(OnGap on_gap, ReadingWay way = ReadingWay::kWait)
       : reader(bus, lapped_options(on_gap), way) {
@@ -482,7 +482,7 @@ TEST_CASE("A record of a chosen instrument ends a wait that others do not") {
   CHECK(*taken == 14);
 }
 
-// Until it is stopped, continuously publishes only instruments that were not chosen.
+// Until stopped, continuously publishes only instruments that were not chosen.
 class BusyPublisher {
  public:
   BusyPublisher(InstrumentFeed& bus, std::uint64_t late_ns)
@@ -524,7 +524,7 @@ TEST_CASE("A bus that is busy with other instruments delays no deadline and no i
   const std::uint64_t deadline_ns = monotonic_ns() + 10'000'000;
   BusyPublisher publisher(bus, deadline_ns + kHangNs);
   std::array<std::byte, InstrumentReader::kRowBytes> row;
-  // A subscriber that is not scheduled for a while may be lapped.
+  // A subscriber may be lapped if it is not scheduled for a while.
   const auto take_until = [&](Deadline deadline) {
     for (;;) {
       const Errc result = reader.subscriber.read_one(row, deadline).error();
@@ -536,7 +536,7 @@ TEST_CASE("A bus that is busy with other instruments delays no deadline and no i
   CHECK(monotonic_ns() >= deadline_ns);
   const std::uint64_t filtered = reader.subscriber.counters().filtered;
   CHECK(filtered > 0);
-  // A publisher that is not scheduled for a while publishes nothing.
+  // A publisher publishes nothing while it is not scheduled.
   while (reader.subscriber.counters().filtered == filtered && !publisher.is_late) {
     const std::uint64_t wait_until_ns = monotonic_ns() + 10'000'000;
     while (reader.subscriber.next(Deadline::at_monotonic_ns(wait_until_ns))->event != nullptr)

@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-constexpr rlim_t kDescriptors = 272;  // so that a publisher accepts this many clients:
+constexpr rlim_t kDescriptors = 272;  // lets a publisher accept this many clients:
 constexpr std::size_t kPlaces = 16;
 
 // Clients that take up every client slot of a bus while the object exists.
@@ -123,7 +123,7 @@ TEST_CASE(
     const Crowd crowd(bus);
     REQUIRE(trace.until(EventKind::kCaughtUp));
     bus.publish(5);
-    bus.beating = false;  // stopped: its socket still exists
+    bus.beating = false;  // stopped, but its socket still exists
     store_heartbeat(bus.ring->words(), monotonic_ns() - 2 * kHeartbeatLostNs);
     REQUIRE(trace.until(EventKind::kPublisherGone));
     bus.kill();

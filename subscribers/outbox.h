@@ -1,5 +1,5 @@
-// The items that a subscriber hands out, and the events due before the next record, each with its
-// text.
+// The items that a subscriber hands out, and the events due before the next
+// record, each with its text.
 //
 // Events are delivered in the order in which they were added. An event that was taken but could not
 // be delivered is put back in front.

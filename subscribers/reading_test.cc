@@ -24,7 +24,7 @@ bool is_published(const TestBus& bus, Sequence n, const void* bytes) {
   return std::memcmp(bytes, bus.journal.record(n).data(), 56) == 0;
 }
 
-// Takes records until the next event, which is not consumed.
+// Takes records up to the next event, which is not consumed.
 Errc take_all(TestBus& bus, Subscriber& subscriber, Sequence& last) {
   Record record{};
   for (;;) {

@@ -26,8 +26,8 @@ class RecordBlock {
   // 0 before the first resize().
   std::uint32_t record_bytes() const { return record_bytes_; }
 
-  // Requires an empty block. The memory to read into; filled() then sets the number of records
-  // read.
+  // Requires an empty block. The memory to read into; filled() then sets
+  // the number of records read.
   std::span<std::byte> room() { return bytes_; }
   void filled(std::uint64_t records) {
     begin_ = 0;

@@ -43,8 +43,8 @@ inline constexpr int kSnapshotListsMax = 8;
 
 // Ok if a fold with this shape fits the bus's records. Errors: kInvalidArgument.
 absl::Status check_fold(const FoldShape& shape, const RecordIdentity& records);
-// Returns `fold` or, if it is null, the fold with that name (by default the schema's), after
-// check_fold().
+// Returns `fold` or, if it is null, the fold with that name (by default the
+// schema's), after check_fold().
 absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
                                                         const std::string& name,
                                                         const RecordIdentity& records);
@@ -100,7 +100,7 @@ class SnapshotJoin {
   std::deque<CheckpointFile> files_;  // in the list, not tried yet
   CheckpointFile file_;               // the one being loaded or last loaded
   std::optional<CheckpointLoad> load_;
-  bool overtaken_ = false;                // one in the list was removed, or records after it pruned
+  bool overtaken_ = false;                // a listed one was removed, or records after it pruned
   std::vector<std::string> passed_over_;  // a line for each
   std::optional<LoadedCheckpoint> checkpoint_;
   std::uint64_t delivered_ = 0;  // entries

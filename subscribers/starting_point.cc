@@ -210,7 +210,7 @@ std::string why_start_over(const SessionTrail& trail, Sequence held, const Attac
 Sequence oldest_of(const Attachment& attachment) {
   const Sequence in_ring = attachment.ring() != nullptr ? attachment.ring()->oldest() : 1;
   if (attachment.journal() == nullptr) return in_ring;
-  // Loaded after the ring's oldest: an intact journal that is still empty has not let the ring lap.
+  // Load after the ring's oldest: an intact journal that is still empty has not let the ring lap.
   const JournalBounds bounds = attachment.bounds();
   const bool holds_nothing = bounds.archived < bounds.oldest;
   return holds_nothing ? std::max(bounds.oldest, in_ring) : bounds.oldest;

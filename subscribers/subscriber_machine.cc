@@ -68,7 +68,7 @@ std::optional<Pause> SubscriberMachine::pause_from(std::uint64_t now_ns) const {
   }
 }
 
-// Before records can be read, at the join and for each session: kSeeking, kFlushing, kSnapshot.
+// Phases before records can be read, for the join and each session: seeking to snapshot.
 
 // If there are several journals, attaches the first one that has not been read yet. A start in the
 // future waits for the newest one.
@@ -442,9 +442,9 @@ Step SubscriberMachine::end_session() {
   }
   // A publisher that was only silent may resume and die later. Its files are then read again.
   LeftSession left{how == Ending::kSilent ? Id128{} : session, closed, text, cursor_.next};
-  // A socket is also closed if this client was dropped, so first check whether the same session
-  // answers. This step does not check, because the records in one batch have one session and one
-  // size.
+  // A socket is also closed if this client was dropped, so first check whether the
+  // same session answers. This step does not check, because the records in one batch
+  // have one session and one size.
   if (how == Ending::kHungUp && !closed) left.unreported = last;
   leave(std::move(left));
   if (closed) {

@@ -22,8 +22,8 @@
 //   kEnded     posts the end
 //
 // Laps. Until `caught up`, the requested history is in the journal, so a lap during the join only
-// returns to the journal, whatever the policy. Without a journal, it is a gap. After `caught up`,
-// each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
+// leads back to the journal, whatever the policy. Without a journal, it is a gap. After `caught
+// up`, each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
 // subscriber that still reads the journal stays there until the ring holds its next record.
 //
 // The end of a session. A closed socket, a silent heartbeat or the ring's `closed` ends only the

@@ -1,4 +1,4 @@
-// The phases that the steps lead to. splice_test.cc, subscriber_sessions_test.cc,
+// Tests which phases the steps lead to. splice_test.cc, subscriber_sessions_test.cc,
 // snapshot_join_test.cc and others test the calls, and therefore what a subscriber delivers.
 #include "subscribers/subscriber_machine.h"
 

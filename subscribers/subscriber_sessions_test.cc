@@ -1,4 +1,4 @@
-// The subscriber across sessions: a publisher's death and return, and the files of the dead one.
+// The subscriber across sessions: a publisher's death and return, and the dead publisher's files.
 // The test drives the bus step by step.
 #include <catch2/catch.hpp>
 #include <thread>
@@ -144,7 +144,7 @@ TEST_CASE("A clean close is reported after all records, then the next session co
 
 TEST_CASE("A record that is published in the moment of the close is delivered before it") {
   // The subscriber checks the ring's state at every empty poll, so publishing and closing often
-  // fall between its check of the slot and its check of the state.
+  // happen between its check of the slot and its check of the state.
   for (int round = 0; round < 50; ++round) {
     TestBus bus(false);
     bus.start();
@@ -303,7 +303,7 @@ TEST_CASE("The records of a dead publisher are read without a publisher") {
   CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines == Lines{"1..3005", "caught-up 3005", "publisher-gone 3005", "ended 3005"});
 
-  REQUIRE(bus.ring->unlink().ok());  // a power cut: what is not durable may be lost
+  REQUIRE(bus.ring->unlink().ok());  // a power cut: records that are not durable may be lost
   Trace cut(bus, impatient(bus));
   CHECK_FALSE(cut.until(EventKind::kStale));
   const Sequence durable = bus.archived();
@@ -350,7 +350,7 @@ TEST_CASE("A publisher that is killed once its journal was closed has closed its
   REQUIRE(there.until(EventKind::kCaughtUp));
   bus.publish(5);
   bus.close_journal();
-  bus.kill();  // before it marked the ring as closed
+  bus.kill();  // before it could mark the ring as closed
   REQUIRE(there.until(EventKind::kClosed));
   CHECK(there.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15"});
   Trace late(bus, bus.options());

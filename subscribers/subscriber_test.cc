@@ -1,5 +1,5 @@
 // The subscriber on a bus that the test drives step by step: joining, reading, falling behind.
-// subscriber_sessions_test.cc tests deaths and returns, histories_test.cc stored positions.
+// subscriber_sessions_test.cc tests deaths and returns, and histories_test.cc stored positions.
 #include "lapwing/subscriber.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ struct Lapped {
   std::optional<Trace> trace;
 };
 
-// 1,546 are published, there are 1,024 slots, and an eighth of them is the head start.
+// 1,546 records are published, there are 1,024 slots, and an eighth of these is the head start.
 constexpr Sequence kPublished = 1546;
 constexpr Sequence kResume = kPublished - 1024 + 128;
 
@@ -320,7 +320,7 @@ TEST_CASE("Records damaged in the journal but still in the ring come from the ri
   CHECK(trace.lines == Lines{"1..1000", "caught-up 1000"});
 }
 
-// Puts a stamp that no publisher can have written into the slot of record n.
+// Puts a stamp that no publisher can have written into record n's slot.
 void corrupt_slot(TestBus& bus, Sequence n) {
   const Word stamp = ready_stamp(n + 1);
   std::memcpy(bus.ring->slot(n), &stamp, sizeof stamp);
@@ -495,7 +495,7 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   REQUIRE(descriptor.ok());
   REQUIRE(trace.until(EventKind::kCaughtUp));
   int quiet = 0;
-  // An event loop: reads until nothing is left, each time the descriptor is readable.
+  // Like an event loop, reads until nothing is left each time the descriptor is readable.
   const auto read_all = [&] {
     do {
       while (came(trace.step()) != Came::kNothing) {
@@ -588,7 +588,7 @@ TEST_CASE("A wait with a descriptor also backs off until it sleeps") {
   REQUIRE(trace.until(EventKind::kCaughtUp));
   rusage before{};
   rusage after{};
-  // Repeats if another process used the core until the deadline.
+  // Repeat if another process used the core until the deadline.
   const std::uint64_t hang_ns = monotonic_ns() + 60'000'000'000;
   do {
     bus.turn();
@@ -635,13 +635,13 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   CHECK(came(subscriber.next(far)) == EventKind::kCaughtUp);
   CHECK(waits());  // live
   bus.publish(1);
-  // A passed deadline must not miss it.
+  // It must not be missed if the deadline has passed.
   CHECK(came(subscriber.next(Deadline::now())) == ItemKind::kRecord);
 }
 
 TEST_CASE("A schema whose size differs from its records is not trusted") {
   TestBus bus;
-  bus.schema = "dbn.mbp-1";  // its records are 80 bytes; these are 56
+  bus.schema = "dbn.mbp-1";  // its records have 80 bytes; these have 56
   bus.start();
   bus.publish(5);
   Trace live(bus, bus.options(Start::oldest()));

@@ -62,7 +62,7 @@ class Upkeep {
     report(now_ns);
     return post_liveness(now_ns);
   }
-  // The same if there is nothing to read. Also checks whether the publisher is gone or silent.
+  // Like run(), if nothing is left to read. Also checks whether the publisher is gone or silent.
   bool run_idle(std::uint64_t now_ns) {
     stream_.watch.look(*stream_.attachment, now_ns);
     if (run(now_ns)) return true;

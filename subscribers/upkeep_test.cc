@@ -36,7 +36,7 @@ struct Kept : AttachedBus {
     REQUIRE_FALSE(stream->outbox.empty());
     return stream->take_event().event;
   }
-  // The publisher's information about the subscriber.
+  // The information that the publisher has about the subscriber.
   SubscriberInfoFrame heard() {
     for (int i = 0; i < 10; ++i) bus.turn();
     const auto subscribers = bus.server->subscribers();

@@ -37,8 +37,8 @@ class CheckpointSeries {
   absl::Status begin(const std::optional<StorePosition>& committed);
 
   void count_folded(std::uint64_t records) { records_since_ += records; }
-  // True if a checkpoint is due by time or by record count, even if there is nothing new to
-  // write.
+  // True if a checkpoint is due by time or by record count, even if
+  // there is nothing new to write.
   bool is_due(std::uint64_t now_ns) const;
   void start_if_new(const StateStore& store);
   void end_if_done();

@@ -72,7 +72,7 @@ class RandomHistory {
     is_dead_ = below(3) > 0;
     is_dead_ ? bus_.kill() : bus_.close();
   }
-  // The next publisher settles the last session's end.
+  // Starts the next publisher, which settles the last session's end.
   void start() {
     is_published_ = true;
     if (is_dead_ && below(2) == 0) {
@@ -86,7 +86,7 @@ class RandomHistory {
     }
     is_dead_ = false;
     bus_.start();
-    // Two voids in a row are two losses, or one for a checkpointer that begins after them.
+    // Two consecutive voids are two losses, or one for a checkpointer that begins after them.
     bus_.publish(1 + below(50));
     bus_.archive(bus_.head());
   }

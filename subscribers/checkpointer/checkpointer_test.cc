@@ -1,5 +1,5 @@
-// The checkpointer on a bus that the test drives step by step. Its state must equal that of the
-// fold applied in memory to the same history.
+// The checkpointer on a bus that the test drives step by step. Its state must equal the state that
+// the fold computes in memory from the same history.
 #include "lapwing/checkpointer.h"
 
 #include <algorithm>

@@ -57,8 +57,8 @@ class HotEntries {
   std::uint64_t bytes() const;
 
  private:
-  // A place's mark. `noted` counts calls: an entry noted before its prefix was erased is
-  // erased.
+  // A place's mark. `noted` counts calls: an entry noted before its
+  // prefix was erased is erased.
   struct Mark {
     std::uint64_t noted = 0;
     bool is_there = false;

@@ -32,8 +32,8 @@ class ConflationTable {
   // Returns false and changes nothing if the key is new and there is no room for it. In that case,
   // call take_front() until the table is empty.
   bool put(std::span<const std::byte> key, Sequence sequence, std::span<const std::byte> record);
-  // Removes and returns the record whose key has been unchanged for the longest time. Requires
-  // !empty().
+  // Removes and returns the record whose key has been unchanged for the
+  // longest time. Requires !empty().
   Waiting take_front();
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(queue_.size()); }

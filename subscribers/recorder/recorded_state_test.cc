@@ -29,7 +29,7 @@ TestOrders folded(const std::vector<dbn::MboMsg>& records) {
   return orders;
 }
 
-// Compares the levels, the remaining size of each order, the queues, and the books' staleness.
+// Compares the levels, each order's remaining size, the queues, and the books' staleness.
 void check_same_books(TestOrders& a, TestOrders& b) {
   for (const dbn::Side side : {TestOrders::kBid, TestOrders::kAsk}) {
     for (std::int64_t price = 0; price < kPrices; ++price) {

@@ -49,12 +49,12 @@ class RecordingFormat {
   // Ok if the batch holds whole records of this kind. A reader would misinterpret any other
   // records. Errors: kRecordSize.
   absl::Status check(const RecordBatch& batch) const;
-  // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
-  // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
+  // The bytes that a file begins with. A DBN file begins with that session's metadata, with its
+  // start set to `began_ns` unless that is kUndefTimestamp. Errors: those of `feed_metadata`.
   absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
-  // True if the two sessions' metadata is the same except for time range and limit, so that their
-  // records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
-  // kBadInput.
+  // True if the two sessions' metadata is the same except for time range and limit,
+  // so that their records may be in one DBN file. True for record files. Errors:
+  // those of `feed_metadata`, kBadInput.
   absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 
  private:

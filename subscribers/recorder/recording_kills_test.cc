@@ -1,8 +1,8 @@
-// A recording in a series of files, interrupted before each of its disk operations. Either its
+// A recording in a series of files, interrupted before each of its disk operations. Either the
 // process ends, the power is cut, or the operation fails. The next run always continues, and the
 // files then contain the feed, each record once.
 //
-// LAPWING_RECORDER_STRIDE: interrupts it only at every N-th operation; 1 if unset.
+// LAPWING_RECORDER_STRIDE: interrupt it only at every N-th operation; 1 if unset.
 #include <cerrno>
 #include <string>
 

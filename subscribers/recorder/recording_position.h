@@ -9,16 +9,16 @@
 // One line of JSON, replaced as a whole (os/small_file.h). `schema`, `record_bytes` and
 // `schema_hash` are the kind of every record in the recording, which cannot continue with another
 // kind. `schema_hash` is that of the description in record files. It is 0 in DBN files, for a
-// schema that Lapwing ships, and if there is no description. `part` and `began_ns` identify the
-// growing file: its number in a series and the time of its first record. `part` is 0 if the
-// recording is one file. All files of a series with lower numbers are complete. `bytes` is the
-// confirmed size of the growing file; 0: it may not exist, and is recreated. `event_records`:
-// in a series, the number of records at its end whose event has not ended. `stray_records`: in a
-// series that rotates by time, the number of records at its end with a time far from the file's
-// period (rotation.h). `checksum` is that of the confirmed bytes (content_checksum); 0: unknown.
-// `ended`: the run that wrote this has finished the file, so nothing follows `bytes`.
-// `feed_session`: the session whose DBN metadata is in the growing file; it may differ from the
-// session in the position. Releases before 0.2.0 do not write the last four.
+// schema that Lapwing ships, and if there is no description.
+// `part` and `began_ns` identify the growing file: its number in a series and the time of its first
+// record. `part` is 0 if the recording is one file. All files in a series with lower numbers are
+// complete. `bytes` is the confirmed size of the growing file; 0: it may not exist, and is
+// recreated. `event_records`: in a series, the number of records at its end whose event has not
+// ended. `stray_records`: in a series that rotates by time, the number of records at its end with a
+// time far from the file's period (rotation.h). `checksum` is that of the confirmed bytes
+// (content_checksum); 0: unknown. `ended`: the run that wrote this has finished the file, so
+// nothing follows `bytes`. `feed_session`: the session whose DBN metadata is in the growing file;
+// it may differ from the session in the position. Releases before 0.2.0 do not write the last four.
 //
 // Thread safety: free functions; one writer per recording.
 #pragma once
@@ -74,10 +74,10 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
 absl::Status write_position(Disk& disk, const std::string& recording_path,
                             const RecordingPosition& position);
 
-// Distinguishes the first `bytes` bytes of a recording's file from another file's or an older
-// copy's. XXH3-64 of the first kChecksumHeadBytes and the last kChecksumTailBytes of them, never 0.
-// The cost does not depend on the file's size. Errors: those of the disk; kDamaged (the file is
-// shorter).
+// Distinguishes the first `bytes` bytes of a recording's file from another file's or an
+// older copy's. XXH3-64 of the first kChecksumHeadBytes and the last kChecksumTailBytes of
+// them, never 0. The cost does not depend on the file's size. Errors: those of the disk;
+// kDamaged (the file is shorter).
 inline constexpr std::uint64_t kChecksumHeadBytes = 4096;
 inline constexpr std::uint64_t kChecksumTailBytes = 65'536;
 absl::StatusOr<std::uint64_t> content_checksum(Disk& disk, const std::string& path,

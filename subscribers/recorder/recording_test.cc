@@ -23,7 +23,7 @@
 namespace lapwing {
 namespace {
 
-// The directory of a bus that has metadata, and of a recording.
+// The directories of a bus that has metadata and of a recording.
 struct RecordedBus {
   RecordedBus() { REQUIRE(write_feed_metadata(directory.path(), mbo_metadata(), {}).ok()); }
 

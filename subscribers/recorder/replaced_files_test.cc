@@ -11,7 +11,7 @@ namespace {
 
 struct ReplacedOnDisk : RecordingOnDisk {
   ReplacedOnDisk() : RecordingOnDisk("es.dbn") {}
-  // Records like a run that is then killed after its last commit.
+  // Records like a run that is killed after its last commit.
   void record_until_killed(const Rotation& rotation, Sequence last) {
     const auto recording = prepared(disk, recording_options(path, rotation));
     const Sequence first = recording->position() ? recording->position()->sequence + 1 : 1;

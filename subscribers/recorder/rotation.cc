@@ -26,8 +26,8 @@ constexpr std::size_t kDateDigits = 8;
 constexpr std::size_t kTimeDigits = 6;
 constexpr std::size_t kNumberDigitsMin = 6;
 
-// A path up to the first dot in its name, and the rest. A dot at the beginning of the name does not
-// count.
+// A path up to the first dot in its name, and the rest. A dot at the beginning
+// of the name does not count.
 struct SplitPath {
   std::string stem;
   std::string suffix;

@@ -5,11 +5,11 @@
 // The number orders the files, whatever their records' times. The time is the first record's
 // (ts_recv; for bars ts_event). Both are inserted at the first dot in the path's file name.
 //
-// By time: a period begins at every multiple of `every` since 1970 in UTC, or each day, week or
-// month at a time of day in a time zone. The first record in a later period than the file's
-// begins a new file. So the same records produce the same files, whether they are read live or
-// from the journal a day later. An out-of-order record of an earlier period stays in the open
-// file.
+// By time: a period begins at every multiple of `every` since 1970 in UTC, or each day,
+// week or month at a time of day in a time zone. The first record in a later period than
+// the file's begins a new file. So the same records produce the same files, whether they
+// are read live or from the journal a day later. An out-of-order record of an earlier
+// period stays in the open file.
 //
 // A record with a wrong time must not disturb the rotation. A time is far if it is more than
 // kAheadNsMax after the period of the open file, or more than kBehindNsMax before it. A record with

@@ -105,8 +105,8 @@ const std::vector<std::uint64_t>& wrong_times() {
   return times;
 }
 
-// Interrupts a recording of these times before each of its operations. Compares the result of the
-// next run with an uninterrupted recording.
+// Interrupts a recording of these times before each operation. Compares the result of the next run
+// with an uninterrupted recording.
 void check_cuts(const Times& times, const RecordingFilesOptions& options) {
   const auto whole = recorded_times(times, options);
   REQUIRE(whole.size() > 2);
@@ -153,8 +153,8 @@ TEST_CASE("Repeated wrong times do not begin a file") {
     times.push_back(time);
   }
   const auto files = recorded_times(times);
-  // The first record starts the series with a wrong time, which is detected at the first good
-  // records.
+  // The first record starts the series with a wrong time, which is detected when the first good
+  // records arrive.
   CHECK(files.size() <= 2 + 5);
   times.erase(times.begin(), times.begin() + kStrayRecordsMax - 1);
   CHECK(names(recorded_times(times)) == names(recorded_times(minutes(300))));
