@@ -65,8 +65,8 @@ class Background {
     }
   }
 
-  // Requests the stop that the destructor waits for, so that several threads can shut down in
-  // parallel.
+  // Requests the stop that the destructor waits for, so that several threads
+  // can shut down in parallel.
   void request_stop() {
     if (stop_ns_ != 0) return;
     stop_ns_ = monotonic_ns();

@@ -143,7 +143,7 @@ TEST_CASE("A publisher says who came, what it lost, and with what it left") {
   CHECK(all.events[2].lost == 9);
   CHECK(ask(2).events.size() == 1);
   CHECK(ask(3).events.empty());
-  CHECK(ask(1'000).events.empty());  // for example, from an earlier publisher
+  CHECK(ask(1'000).events.empty());  // for example, a number from an earlier publisher
 }
 
 TEST_CASE("Without a publisher there is nobody to be asked") {

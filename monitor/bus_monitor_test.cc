@@ -1,4 +1,4 @@
-// How far behind subscribers are, on a bus that uses the test's clock.
+// Tests how far behind subscribers are, on a bus that uses the test's clock.
 #include "monitor/bus_monitor.h"
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ class WatchedBus {
       monitor.sample(began_ns + i * kSampleNs);
     }
   }
-  // The client must exist. A client that no longer reports sends no head.
+  // The client must exist. A client that no longer reports does not send a head.
   void report(Sequence position, Sequence head = kNoSequence) {
     ReportFrame report = report_frame(position);
     report.head = head;

@@ -1,5 +1,5 @@
-// One bus in full, as `lapwing info` shows it: one BusMonitor reading and the contents of the bus's
-// files.
+// One bus in full, as `lapwing info` shows it: one BusMonitor reading and the
+// contents of the bus's files.
 //
 // Writes nothing. Waits at most kPublisherAnswerNs for the publisher. The parts are read one after
 // another while the bus continues, so they may reflect different moments.

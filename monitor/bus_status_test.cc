@@ -305,8 +305,8 @@ TEST_CASE("A status is gathered without a look at a slot of the ring") {
     REQUIRE(stat(bus.ring->path().c_str(), &file) == 0);
     return file.st_blocks;
   };
-  // The slots' memory is returned. A process that maps and reads one of their pages allocates
-  // it.
+  // The slots' memory has been freed. A process that maps and reads one of
+  // their pages allocates it again.
   const auto before = blocks();
   REQUIRE(madvise(bus.ring->slots(), bus.ring->header().capacity * bus.ring->header().slot_bytes,
                   MADV_REMOVE) == 0);
@@ -372,7 +372,7 @@ TEST_CASE("Every journal below the root is counted, discarded and not listed one
   bus.archive(70);
   const JournalSize second = size_on_disk(bus.journal);
   const Id128 used = bus.journal.current_journal_id();
-  bus.journal.begin_journal(fixture_id(77));  // copied there by another program
+  bus.journal.begin_journal(fixture_id(77));  // copied into place by another program
   bus.journal.write(1, 10);
   const JournalSize third = size_on_disk(bus.journal);
 

@@ -17,9 +17,9 @@ inline constexpr std::size_t kCheckpointFoldsMax = 64;  // per bus; the others a
 
 struct CheckpointStatus {
   std::string fold;
-  // Why a reader would not use the newest file. The other members are then unknown, except
-  // `as_of`, which is in the file's name. Checksums are verified only when the file is
-  // opened.
+  // Why a reader would not use the newest file. The other members are then
+  // unknown, except `as_of`, which is in the file's name. Checksums are verified
+  // only when the file is opened.
   absl::Status usable;
   Sequence as_of = kNoSequence;
   std::uint64_t written_wall_ns = 0;  // UTC

@@ -100,8 +100,8 @@ class Search {
   }
 
  private:
-  // The files and names examined for one user, so that no user can fill the list at others'
-  // expense.
+  // The files and names examined for one user, so that no user can fill
+  // the list at others' expense.
   struct LookedAt {
     std::set<std::string> directories;
     std::size_t files = 0;

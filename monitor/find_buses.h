@@ -7,11 +7,11 @@
 // owned by that user, only that user may write to it, and it has at most kAnnouncementBytesMax.
 // Buses of users that are not watched are not read.
 //
-// Another user can create millions of names. So a search first looks up the names lapwing-UID and
-// lapwing-UID-GID for this user, root and the named users, with this process's groups. Then it
-// visits a limited number of names. Each user has separate limits on files and directories. If a
-// limit is exceeded, the smallest names are used. So no user can hide other users' buses in these
-// directories.
+// Another user can create millions of names. So a search first looks up the names lapwing-UID
+// and lapwing-UID-GID for this user, root and the named users, with this process's groups.
+// Then it visits a limited number of names. Each user has separate limits on files and
+// directories. If a limit is exceeded, the smallest names are used. So no user can hide other
+// users' buses in these directories.
 //
 // Thread safety: a free function.
 #pragma once

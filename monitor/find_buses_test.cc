@@ -157,7 +157,7 @@ TEST_CASE("The directory of a user whose first name another user has taken is fo
 TEST_CASE("However many directories another user makes, the buses of this one are found") {
   SharedMemory memory;
   for (std::size_t i = 0; i < kBusesOfUserMax + 1; ++i) {
-    // Their names sort before this user's own, and they do not belong to the user in the name.
+    // They sort before this user's own names, and do not belong to the user in their name.
     memory.directory("lapwing-" + std::to_string(::geteuid() + 1) + "." + std::to_string(i));
     memory.directory(SharedMemory::own_name() + "." + std::to_string(i), 0777);
   }

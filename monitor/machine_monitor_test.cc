@@ -92,7 +92,7 @@ TEST_CASE("Publishers whose heartbeats are of another clock are judged together"
   } while (!monitor->is_settled());
   const std::uint64_t took_ns = monotonic_ns() - began_ns;
   CHECK(took_ns >= kHeartbeatProofNs);
-  CHECK(took_ns < kBuses * kHeartbeatProofNs);  // not waited for one after another
+  CHECK(took_ns < kBuses * kHeartbeatProofNs);  // the waits were not sequential
   const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   REQUIRE(reading.buses.size() == kBuses);
   for (const BusReading& bus : reading.buses) CHECK(bus.state() == PublisherState::kSilent);

@@ -69,8 +69,8 @@ struct RingStatus {
   std::optional<bool> is_held;
   RingState state = RingState::kRunning;
   std::uint64_t heartbeat_age_ns = 0;  // bus/heartbeat_watch.h
-  // False: the heartbeat is by another clock and was not seen to change, so it is at least this
-  // old.
+  // False: the heartbeat is by another clock and was not seen to change,
+  // so it is at least this old.
   bool is_heartbeat_age_known = true;
   Sequence session_first = 0;
   Sequence head = 0;

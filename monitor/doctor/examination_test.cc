@@ -97,7 +97,7 @@ class FalseMachine {
   TemporaryDirectory root_;
 };
 
-// One fault: the file that has it, the finding, and how bad it is.
+// A fault: the file that contains it, the finding, and its severity.
 struct Fault {
   std::string path;
   std::string text;

@@ -1,4 +1,4 @@
-// The server's answers, without a socket.
+// Tests the server's answers without a socket.
 #include "monitor/http/service.h"
 
 #include <algorithm>

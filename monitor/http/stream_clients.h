@@ -44,8 +44,8 @@ class StreamClients {
   StreamCounts& counts() { return *counts_; }
 
  private:
-  // Also called by add(). Otherwise a view that sends nothing would keep an entry for each past
-  // client.
+  // Also called by add(). Otherwise a view that sends nothing would keep an
+  // entry for each past client.
   void forget_the_gone() {
     std::erase_if(clients_, [](const auto& client) { return client.expired(); });
   }

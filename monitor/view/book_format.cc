@@ -234,8 +234,8 @@ std::string BookFormat::json(const OrderBook& book, Sequence sequence, std::size
   return json_text(object(book, sequence, depth, with_digest));
 }
 
-// The keys of about(), with the key that a level also has renamed, then the keys of a
-// level.
+// The keys of about(), with the key that a level also has renamed,
+// then the keys of a level.
 std::string BookFormat::csv_header(bool with_digest) {
   return absl::StrCat(
       "seq,publisher_id,instrument_id,symbol,last_seq,ts_event,ts_recv,settled,stale,lost_through,"

@@ -53,7 +53,7 @@ class BookBus : public TestBus {
     if (!symbols.empty()) write_symbols(*this, std::move(symbols));
     start();
   }
-  // The book that a view must show for that instrument as of that record.
+  // The book that a view must show for this instrument as of record `last`.
   ViewJson book_at(Sequence last, std::uint32_t instrument) const {
     OrderBooks books;
     for (Sequence n = 1; n <= last; ++n) {
@@ -189,7 +189,7 @@ TEST_CASE("An instrument is found by its symbol, and one that is not there has n
   CHECK(message["instruments"][1]["symbol"] == "ESH4");
   CHECK(screen.until_sequence(100, "NONE")["book"].is_null());
   CHECK(screen.until_sequence(100, "id:9")["book"].is_null());
-  // Digits are a symbol, even if an instrument has that number.
+  // Digits are a symbol, even if an instrument has the same number.
   CHECK(screen.until_sequence(100, "7")["book"].is_null());
   CHECK(screen.until_sequence(100, "8")["book"]["instrument_id"] == 7);
   CHECK(screen.until_sequence(100, "id:8")["book"]["instrument_id"] == 8);
@@ -211,7 +211,7 @@ TEST_CASE("A loss makes the book stale, and the message says so") {
   bus.publish(100);
   Screen screen(bus);
   CHECK(screen.until_sequence(100)["book"]["stale"] == false);
-  // More than the ring holds at once: the view's thread cannot have taken all of it.
+  // More than the ring holds at once, so the view's thread cannot have taken all of it.
   ViewJson message;
   do {
     bus.publish(100 * TestBus::kCapacity);

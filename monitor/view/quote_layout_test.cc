@@ -109,7 +109,7 @@ TEST_CASE("Fields of these names and other types make no quote") {
   CHECK_FALSE(with_type("publisher_id", FieldType::kInt16).has_value());
   for (const std::string_view name : {"bid_px_00", "ask_px_00"}) {
     const auto layout = with_type(name, FieldType::kFloat64);
-    REQUIRE(layout.has_value());  // still has trades
+    REQUIRE(layout.has_value());  // it still has trades
     CHECK_FALSE(layout->has_quotes());
   }
   const auto no_trades = with_type("price", FieldType::kFloat64);

@@ -1,5 +1,5 @@
-// The common part of the record view and the quote view: the records' session, and the view's
-// position.
+// The common part of the record view and the quote view: the records'
+// session, and the view's position.
 //
 // Thread safety: the view's thread.
 #pragma once

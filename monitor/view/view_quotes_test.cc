@@ -19,7 +19,7 @@ namespace {
 
 using ViewJson = nlohmann::ordered_json;
 
-// A view of a bus with mbp-1 records.
+// A view of an mbp-1 bus.
 class Board {
  public:
   Board() { begin_session(dbn::kSchemaMbp1); }
@@ -33,7 +33,7 @@ class Board {
     }
     view_.take_event(event, false);
   }
-  // A quote with that bid, and an ask one higher.
+  // A quote with this bid, and an ask that is one higher.
   absl::Status quote(std::uint32_t instrument, std::int64_t bid, std::uint16_t publisher = 1) {
     return take(record_of(dbn::Action::kAdd, instrument, publisher, bid));
   }
