@@ -26,9 +26,9 @@ class ChannelWait {
     bool channel = false;
     bool stream = false;
   };
-  // Sleeps until a descriptor is ready or a stop is requested. `stream_fd` is -1 to ignore
-  // standard input and output. `stream_events` is as for poll(); the end of the stream is always
-  // reported.
+  // Sleeps until a descriptor is ready or a stop is requested. `stream_fd` is -1 to
+  // ignore standard input and output. `stream_events` is as for poll(); the end of
+  // the stream is always reported.
   Ready wait(int channel_fd, int stream_fd, short stream_events);
   // Tends the listener without sleeping, for callers that wait in another way.
   void look();

@@ -53,8 +53,8 @@ constexpr char kServeAbout[] =
 // Descriptors for connections and other files. Clients beyond these wait.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
 
-// Maximum wait at shutdown for views and for a read in progress. Stopping either leaves nothing
-// half-done.
+// Maximum wait at shutdown for views and for a read in progress. Stopping
+// either leaves nothing half-done.
 constexpr std::uint64_t kEndNsMax = 5 * kNsPerSecond;
 
 struct ServeOptions {

@@ -17,7 +17,7 @@ Table rows_called(const std::string& keys) {
   return table;
 }
 
-// Presses keys on a screen with three rows.
+// Presses keys on a three-row screen.
 struct Person {
   Table table = rows_called("abcdefgh");
   Controls controls{kSecond};
