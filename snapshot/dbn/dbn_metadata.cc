@@ -41,7 +41,7 @@ class FieldReader {
 
   void skip(std::size_t field_bytes, const char* field) { take(field_bytes, field); }
 
-  // The number of list elements of at least element_bytes each. More than can follow is an error.
+  // A count of list elements of at least element_bytes each. A count too large for the rest fails.
   std::uint32_t count(std::size_t element_bytes, const char* field) {
     const std::size_t at = offset_;
     const auto value = integer<std::uint32_t>(field);

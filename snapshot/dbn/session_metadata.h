@@ -4,8 +4,8 @@
 //   SessionMetadata metadata("./es");
 //   absl::StatusOr<std::string> raw = metadata.of(event.session_id);
 //
-// Sessions of version 1, made by `lapwing repair` or without a journal have no metadata hash. They
-// get the metadata of the bus's newest session (read_feed_metadata).
+// Version 1 sessions, those made by `lapwing repair` and those without a journal have no metadata
+// hash. They get the metadata of the bus's newest session (read_feed_metadata).
 //
 // The list of sessions is read again only if it does not contain a requested session.
 //
