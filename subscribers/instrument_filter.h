@@ -55,8 +55,8 @@ class InstrumentFilter {
   // record matches, and so does the `orders` fold's entry for the whole bus.
   bool matches_entry(const FoldShape& shape, std::span<const std::byte> entry);
 
-  // The number of these contiguous records before the first one that does not match; the second
-  // function: before the first one that does.
+  // count_chosen() returns the number of these contiguous records before the first that does not
+  // match, count_others() the number before the first that does.
   std::size_t count_chosen(std::span<const std::byte> records);
   std::size_t count_others(std::span<const std::byte> records);
 

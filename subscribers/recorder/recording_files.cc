@@ -344,7 +344,7 @@ absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   return keep(move_position(ended));
 }
 
-// Keeps the first error, and appends up to which record the recording is complete.
+// Keeps the first error, and appends the last record up to which the recording is complete.
 absl::Status RecordingFiles::keep(absl::Status status) {
   if (status.ok()) return status;
   const bool is_the_files = writer_ != nullptr && !writer_->cause().ok();
