@@ -112,7 +112,7 @@ class RingWatch {
   // RingWordsCopy::refresh.
   absl::Status refresh(std::uint64_t now_ns);
   Sequence head() const;
-  // True while the publisher is alive, so no other publisher can have started.
+  // True while the publisher is alive. During that time, no other publisher can start.
   bool is_published() const;
   RingStatus status();
 
