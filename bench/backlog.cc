@@ -1,5 +1,5 @@
-// The publisher for bench/time_to_live.py. It publishes a backlog of synthetic market by order as
-// fast as possible, then continues at a fixed rate on request.
+// The publisher for bench/time_to_live.py. It publishes a backlog of synthetic market-by-order
+// records as fast as possible, then continues at a fixed rate on request.
 //
 //   lapwing_backlog BUS RECORDS RATE
 //
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{120};
 
-// True if there is no input and its writer has closed it.
+// True if there is no input and the writer has closed it.
 bool input_has_ended() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   return ::poll(&input, 1, 0) != 0;

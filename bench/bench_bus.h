@@ -1,8 +1,8 @@
 // Complete buses for the rows: a publisher whose helper threads do not run on the measured core,
-// and subscribers that have attached before the measurement begins.
+// and subscribers that attach before the measurement begins.
 //
-// Thread safety: one thread. Each bus has its own directory below the directory of Setting. It is
-// removed after the publisher has closed.
+// Thread safety: one thread. Each bus has its own directory below the one in Setting. It is removed
+// after the publisher has closed.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ inline std::uint64_t capacity_for(const Setting& setting) {
   return setting.quick ? kCapacityQuick : kCapacity;
 }
 
-enum class Journal { kNone, kSynced, kSlowDisk };             // see bench/slow_disk.h for the last
+enum class Journal { kNone, kSynced, kSlowDisk };             // for the last, see bench/slow_disk.h
 inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // the default
 
 // Opens a publisher with its service and file threads on placement.second. Leaves the calling

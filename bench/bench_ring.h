@@ -1,6 +1,6 @@
 // Rings without a publisher: only the hot path of the bus.
 //
-// Thread safety: as RingFile and RingMap. The name of a ring is removed with the ring.
+// Thread safety: as for RingFile and RingMap. The name of a ring is removed with the ring.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kWakes = 100;
-constexpr std::size_t kFrameBytes = 50'000'000;  // for example of a camera
+constexpr std::size_t kFrameBytes = 50'000'000;  // for example, of a camera
 constexpr int kMembarriers = 101;
 
 // The consumer's data. The two counters count its sleeps and wake-ups.
@@ -96,7 +96,7 @@ Woken wake_consumer(const Setting& setting, Placement placement, std::size_t byt
   return {median_of(durations), bed->membarrier_ns};
 }
 
-// The floor: the waker writes as many bytes while the other process sleeps.
+// The floor: the waker writes the same number of bytes while the other process sleeps.
 double bare_wake_ns(Placement placement, std::size_t bytes, std::size_t wakes) {
   const SharedMemory memory(bytes);
   std::uint64_t n = 0;

@@ -35,7 +35,7 @@ std::uint64_t differences(std::span<const std::byte> payload, std::uint64_t n) {
   return found;
 }
 
-// Receives `total` messages with take(n), which returns how many it took from the n-th on. Times
+// Receives `total` messages with take(n), which returns the number it took from the n-th on. Times
 // all messages after the first lap.
 template <typename Take>
 void receive(std::size_t total, Arrived& arrived, Take&& take) {

@@ -28,7 +28,7 @@ void check(const Ball& ball, std::uint64_t n) {
     fail("a reply does not match its request");
 }
 
-// Only the frame protocol: without socket, waiting and detection of a closed connection.
+// Only the frame protocol: no socket, no waiting and no detection of a closed connection.
 class BareFrames {
  public:
   BareFrames() : memory_(kChannelHeaderBytes + kChannelCapacity) {

@@ -1,4 +1,4 @@
-// Messages of 64 bytes to 4 MiB, with every byte written and read, compared with Unix sockets.
+// Messages from 64 bytes to 4 MiB, with every byte written and read, compared with Unix sockets.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void receive(const Load& load, Arrived& arrived, Take&& take) {
   arrived.damaged = damaged;
 }
 
-// The defaults for users, except a capacity that fits the message.
+// The users' defaults, except for a capacity that fits the message.
 ChannelOptions options_for(std::size_t message_bytes) {
   ChannelOptions options;
   options.message_bytes_max = static_cast<std::uint32_t>(message_bytes);

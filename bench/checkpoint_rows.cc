@@ -74,7 +74,7 @@ class PairsFile {
   double bytes_ = 0;
 };
 
-// Loads by pread, like a process that may not map the file.
+// Loads with pread, like a process that may not map the file.
 class CopyingDisk : public PosixDisk {
  public:
   std::optional<Pages> map_finished(FileHandle) override { return std::nullopt; }

@@ -46,7 +46,7 @@ struct Elsewhere {
   }
 };
 
-// Waits as os/waiter.cc does, but on a word of the strangers.
+// Waits as os/waiter.cc does, but on the strangers' word.
 class StrangerWaiter {
  public:
   explicit StrangerWaiter(WaitStrategy strategy) : strategy_(strategy) {}
@@ -147,7 +147,7 @@ void Crowd::subscribe(const CrowdSpec& spec, Board& board, std::size_t member) {
   }
 }
 
-// The leader creates the members. Afterwards it only does what the treatment requires: waking
+// The leader creates the members. After that it does only what the treatment requires: waking
 // strangers as a service thread wakes subscribers, or replacing members.
 void Crowd::lead(const CrowdSpec& spec, Board& board) {
   const Elsewhere elsewhere;

@@ -1,4 +1,4 @@
-// A crowd of processes beside a publisher: its own subscribers, or strangers that do the same
+// A crowd of processes next to a publisher: its own subscribers, or strangers that do the same
 // amount of similar work on other memory. They are left parked, stopped, or continuously replaced.
 //
 // Thread safety: one thread. All processes run on the given cores as children of a child, and end
@@ -36,8 +36,8 @@ constexpr bool replaces_members(Treatment treatment) {
   return treatment == Treatment::kKilled || treatment == Treatment::kSwapped;
 }
 
-// True if about as many members were replaced in both crowds: at most a quarter more, plus ten that
-// may be chance in a short row.
+// True if about as many members were replaced in both crowds: at most a quarter more, plus ten to
+// allow for chance in a short row.
 bool replaced_alike(double one, double other);
 
 struct CrowdSpec {
@@ -66,7 +66,7 @@ class Crowd {
   explicit Crowd(const CrowdSpec& spec);
   // Returns when all members are running and treated.
   void await_members() const;
-  // The number of members that were killed or left and have been replaced.
+  // The number of members that were killed, or left, and have been replaced.
   std::uint64_t replaced() const { return board_->replaced; }
   // For a timed crowd: waits until every member has received or reported `records`, at most
   // kCatchUpNsMax. Returns the combined results.

@@ -23,7 +23,7 @@ constexpr double kSlowNs = 10'000;
 
 struct Block {
   double slow;      // publishes slower than kSlowNs, per million
-  double replaced;  // members replaced meanwhile
+  double replaced;  // members replaced during that time
 };
 
 Block publish_block(const Setting& setting, Members members, Treatment treatment) {

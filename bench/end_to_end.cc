@@ -1,7 +1,7 @@
 // lapwing_bench: measures the rows of the table and prints them, as text or JSON.
 //
-// Exit code: 0 if every possible row was measured, regardless of the budgets. 1 if a promise was
-// broken (a torn record) or a row could not be set up. 2 for wrong usage.
+// Exit code: 0 if every possible row was measured, regardless of the budgets; 1 if a promise was
+// broken (a torn record) or a row could not be set up; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>

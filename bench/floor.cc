@@ -136,7 +136,7 @@ double wake_ns(Placement placement, std::size_t wakes, const std::function<void(
   struct Bed {
     alignas(kWordStride) std::uint32_t futex_word = 0;
     SharedWord bedtimes;  // number of sleeps
-    SharedWord calls;     // requested wake-ups; a sleep that ends without one continues
+    SharedWord calls;     // requested wake-ups; a sleep that ends without one resumes
     SharedWord woken_ns;
     SharedWord wakes;
   };

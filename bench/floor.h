@@ -3,11 +3,11 @@
 //   line    round trip of a value over one cache line that stays in both caches
 //   walk    round trip over a new cache line each time, as many lines as the ring has slots, with
 //           one 8-byte store each: the minimum for any ring
-//   copy    one memcpy of each record: slot by slot into as much memory as the ring has, or from as
+//   copy    one memcpy per record: slot by slot into as much memory as the ring has, or from as
 //           much memory as the journal has into a buffer
-//   stream  one way: only writes and reads of complete lines; the writer does not overrun the
+//   stream  one way: only writes and reads complete lines; the writer does not overrun the
 //           reader
-//   wake    from before FUTEX_WAKE to the return of FUTEX_WAIT in another process
+//   wake    from just before FUTEX_WAKE to the return of FUTEX_WAIT in another process
 //
 // All but copy use two processes, on the two cores of `placement`, and the same kind of memory as a
 // ring (shared pages of 4 KiB). Each call creates its own child and memory, and walks one lap
@@ -39,7 +39,7 @@ double copy_out_ns(Placement placement, std::uint64_t slots, std::size_t record_
 double stream_per_second(Placement placement, std::uint64_t lines, std::size_t count);
 // `work` is done by the waker while the other process sleeps.
 double wake_ns(Placement placement, std::size_t wakes, const std::function<void()>& work = [] {});
-// Spins as long as a floor's waker waits, long enough for the other core to become idle.
+// Spins for as long as a floor's waker waits, so that the other core becomes idle.
 void let_sleep();
 
 }  // namespace lapwing::bench

@@ -137,7 +137,7 @@ dbn::MboMsg clear_of(const dbn::MboMsg& record) {
 }
 
 // Nanoseconds per record, with a clear before each pass. `apply` takes a record and returns what a
-// strategy would use then: the best prices, or the number of resting orders.
+// strategy would then use: the best prices, or the number of resting orders.
 template <typename Apply>
 double pass_ns(const std::vector<dbn::MboMsg>& records, int passes, Apply&& apply) {
   const dbn::MboMsg clear = clear_of(records.front());

@@ -98,7 +98,7 @@ void take_until(Subscriber& subscriber, OrderBooks& books, EventKind kind) {
 
 Measurement recover(const Setting& setting, Placement placement) {
   const PrivateDirectory directory(setting.disk_directory);
-  pin_to_core(placement.second);  // for the threads of the library
+  pin_to_core(placement.second);  // for the library's threads
   Market market(setting, directory.path());
   pin_to_core(placement.first);
   SubscriberOptions options = subscriber_options(directory.path(), WaitStrategy::kBusy);
@@ -117,7 +117,7 @@ Measurement recover(const Setting& setting, Placement placement) {
   Measurement measurement;
   measurement.figure = ms_between(start, ticks());
 
-  // kLive comes close to the head. Reading the remaining records is not part of the figure.
+  // kLive is delivered close to the head. Reading the remaining records is not part of the figure.
   while (books.sequence() < market.head()) take_next(subscriber, books);
   if (subscriber.counters().in_state == 0) measurement.fault = "no state was loaded";
   if (books.digest() != market.digest()) measurement.fault = "the books differ from the bus";

@@ -34,7 +34,7 @@ void idle_as_publisher(const Setting& setting, Placement placement, const std::s
                        std::uint64_t idle_ns, IdleShares& shares) {
   const auto publisher = open_publisher(setting, placement, directory, Journal::kSynced);
   const std::byte record[kRecordBytes] = {};
-  publish_or_fail(*publisher, record);  // so that it has worked before it is idle
+  publish_or_fail(*publisher, record);  // so that it has done work before it is idle
   spin_until([&] { return shares.ready == 1; });
   const std::uint32_t never = 0;
   shares.publisher_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {

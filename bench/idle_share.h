@@ -1,6 +1,6 @@
 // The processor time of a waiting process.
 //
-// Thread safety: one thread. The times of all threads of the process are included.
+// Thread safety: one thread. The times of all threads in the process are included.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 // lapwing_instructions OPERATION RECORDS: performs one operation of the hot path for that many
 // records inside lapwing_measured(), and everything else outside, so that callgrind counts only the
 // operation. bench/instructions.sh runs it. Without arguments, prints the operations. With
-// --compiler, prints the compiler of this program, because counts are only comparable for the same
+// --compiler, prints the compiler of this program, because counts are comparable only for the same
 // compiler. With --records-a-call OPERATION, prints the number of records per call.
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Counts the instructions of a publish, a read and their parts with callgrind. The counts are the
-# same on a busy machine, so a change of the hot path shows in a run of a few seconds.
+# same on a busy machine, so a run of a few seconds shows a change in the hot path.
 #
 #   bench/instructions.sh [BUILD_DIR]            all operations; default: build/release
 #   bench/instructions.sh --check [BUILD_DIR]    compares with bench/instructions.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares counts of instructions from bench/instructions.sh with bench/instructions.json.
+"""Compares instruction counts from bench/instructions.sh with bench/instructions.json.
 
     instructions_guard.py operations          prints the counted operations
     instructions_guard.py known COMPILER      exits with 77 if that compiler has no counts there
@@ -9,10 +9,10 @@
 COMPILER is the output of `lapwing_instructions --compiler`: processor, compiler, major version.
 Each compiler generates different instructions, so each has its own counts.
 
-A count may differ by TOLERANCE. The same program has the same count to a hundredth of an
+A count may differ by TOLERANCE. The same program has the same count to within a hundredth of an
 instruction on any machine and under any load; one more store per record adds a whole instruction.
 Fewer instructions are also an error: the new count must be stored, because otherwise a later change
-could add as many unnoticed.
+could add as many instructions unnoticed.
 """
 
 import json

@@ -60,7 +60,7 @@ Samples time_from_due(const Setting& setting, Send&& send, Between&& between) {
   return samples;
 }
 
-// The floor: copies the same records, when they are due, into as much memory as the ring has.
+// The floor: copies the same records, when they are due, into memory of the ring's size.
 // Preemptions of this core affect it in the same way.
 double copy_when_due_ns(const Setting& setting, Placement placement) {
   pin_to_core(placement.first);

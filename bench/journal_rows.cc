@@ -57,7 +57,7 @@ class Archive {
     }
     journal_id_ = publisher->journal_id();
     ok_or_fail(publisher->close());
-    read_all(records);  // loads writes that bypassed the page cache
+    read_all(records);  // loads data whose writes bypassed the page cache
   }
 
   // Nanoseconds per record to read everything with a new reader, which has verified nothing yet.

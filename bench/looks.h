@@ -56,11 +56,11 @@ class Looks {
   detail::ReadPath path_;
   std::uint64_t waits_ = 0;
   std::uint64_t looks_ = 0;
-  std::uint64_t in_writing_ = 0;  // stamps of a record being written
+  std::uint64_t in_writing_ = 0;  // stamps of records being written
 };
 
-// Round trips as in the rows, with the waits of this side counted after the warm-up. The time
-// includes the counting.
+// Round trips as in the rows, with this side's waits counted after the warm-up. The time includes
+// the counting.
 double counted_ring_round_trip_ns(const Setting& setting, Placement placement,
                                   std::size_t round_trips, Rhythm rhythm, Looks& looks);
 double counted_bus_round_trip_ns(const Setting& setting, Placement placement,

@@ -31,8 +31,8 @@ inline std::uint64_t ticks() {
 #endif
 }
 // The same, but only after all earlier reads have completed. Otherwise a processor may read its
-// counter while it still waits for a line from the other core, so that a record seems to arrive
-// before it was sent.
+// counter while it is still waiting for a line from the other core, so that a record seems to
+// arrive before it was sent.
 inline std::uint64_t ticks_after_reads() {
 #if defined(__x86_64__)
   _mm_lfence();
@@ -43,7 +43,7 @@ double ns_per_tick();  // measured once, against CLOCK_MONOTONIC
 inline double ms_between(std::uint64_t from_ticks, std::uint64_t to_ticks) {
   return static_cast<double>(to_ticks - from_ticks) * ns_per_tick() / 1e6;
 }
-double timing_ns();  // cost of ticks() plus ticks_after_reads() around nothing; measured once
+double timing_ns();  // cost of ticks() and ticks_after_reads() with nothing in between
 
 // The first two cores that this process may use. On a machine with one core both are the same, and
 // rows with two processes are hardly meaningful: see has_two_cores().

@@ -1,6 +1,6 @@
 // lapwing_micro: single operations with Google Benchmark. The times are for one core with
-// everything in the cache, to compare versions of the code. The rows of lapwing_bench are the
-// actual results.
+// everything in the cache, and serve to compare versions of the code. The rows of lapwing_bench are
+// the actual results.
 #include <benchmark/benchmark.h>
 
 #include "bench/operations.h"

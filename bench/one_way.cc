@@ -67,7 +67,7 @@ class Arrivals {
 
 // A carrier has a Reader, constructed in the reading process, and a Writer, constructed in the
 // writing process on placement.first. The Reader's constructor returns when it cannot miss later
-// records. Both readers wait busily for the next record and take it. kNoSequence: there are no more
+// records. Both readers busy-wait for the next record and take it. kNoSequence: there are no more
 // records.
 using Words = std::array<std::uint64_t, StampedRecord::kWords>;
 

@@ -2,7 +2,7 @@
 // read it completely. Delays of the publisher are included, so its own stalls are not hidden.
 //
 // Over a bus, or over bare cache lines without Lapwing: with the same schedule, clock, records and
-// loops on both sides. The second shows the share of the machine.
+// loops on both sides. The second shows the machine's share.
 //
 // Thread safety: one thread, which stays pinned to placement.first. Each call creates its own child
 // and memory.

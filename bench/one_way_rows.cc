@@ -1,4 +1,4 @@
-// Rows of one way under paced load. See one_way.h for the age of a record. Each trial runs the same
+// One-way rows under paced load. See one_way.h for the age of a record. Each trial runs the same
 // load over bare cache lines directly before, so that both see the same state of the machine. A
 // tail that occurs in both is not caused by the bus.
 #include "bench/one_way.h"
@@ -63,7 +63,7 @@ RowSpec spec_of(const Setting& setting, const std::string& name, const std::stri
   return spec;
 }
 
-// Limits the bus's addition to the machine's median of the same trial.
+// Limits what the bus adds to the machine's median in the same trial.
 AbsoluteBudget above_bare() {
   return {3, "ns", kAboveBare};
 }

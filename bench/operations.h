@@ -143,7 +143,7 @@ class ChannelBench {
     return *batch;
   }
 
-  // Fills half a channel, so that the other half is as large.
+  // Fills half a channel, so that the other half is equally large.
   void refill() {
     for (std::size_t i = 0; i < kRefillMessages; ++i) send();
   }

@@ -1,8 +1,8 @@
 // Times round trips. The subject and its floors share this loop, so that they differ only in what
 // is sent.
 //
-// Two polling sides synchronize: whether a pause ends just before or just after the other side has
-// stored decides a trial, and always in the same way (bench/README.md, "What misses").
+// Two polling sides synchronize: a trial is decided by whether a pause ends just before or just
+// after the other side has stored, always in the same way (bench/README.md, "What misses").
 // Rhythm::kBroken waits a random time before each exchange, so that a trial is a mean over all
 // phases.
 //

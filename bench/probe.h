@@ -18,7 +18,7 @@ struct Probe {
   std::string clock;         // name of the clock source
 };
 
-// Takes less than a second, in the straight placement.
+// Takes less than a second, and uses the straight placement.
 Probe probe();
 
 std::string to_json_line(const Probe& probe);

@@ -55,7 +55,7 @@ double flat_out_ns(const Setting& setting, Placement placement, std::size_t reco
 template <typename Record>
 double typed_ns(const Setting& setting, Placement placement, std::size_t records) {
   const PrivateDirectory directory(setting.ring_directory);
-  pin_to_core(placement.second);  // for the threads of the library
+  pin_to_core(placement.second);  // for the library's threads
   auto publisher =
       value_or_fail(TypedPublisher<Record>::open({.directory = directory.path(),
                                                   .capacity = capacity_for(setting),

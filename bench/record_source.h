@@ -1,8 +1,8 @@
 // The records that a benchmark publishes or copies: packed in a buffer that stays in the cache, as
-// from a feed's decoder, and used cyclically.
+// if from a feed's decoder, and used cyclically.
 //
-// Thread safety: one thread. next() and next_batch() take a few instructions, the same for every
-// subject and floor.
+// Thread safety: one thread. next() and next_batch() take a few instructions, the same number for
+// every subject and floor.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct TypedRecord {
   std::uint64_t words[kBytes / 8];
 };
 
-// Records that describe themselves: only words, and with one word stamped by a TypedPublisher.
+// Records that describe themselves: only words, or with one word stamped by a TypedPublisher.
 struct WordsRecord {
   std::uint64_t words[7];
 };

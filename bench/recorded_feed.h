@@ -1,4 +1,4 @@
-// The real market by order in LAPWING_TEST_DATA, for rows that need it.
+// The real market-by-order data in LAPWING_TEST_DATA, for rows that need it.
 //
 // Thread safety: free functions, any thread.
 // Errors: a file that exists and cannot be read ends the benchmark (machine.h).
@@ -20,7 +20,7 @@ inline constexpr char kNoRecordedFeed[] =
 std::optional<std::vector<dbn::MboMsg>> recorded_orders();
 
 // The time of receipt of each record after the opening snapshot, in nanoseconds after the first.
-// Silences longer than `silence_ns_max` are shortened to that; shorter intervals stay as recorded.
+// Silences longer than `silence_ns_max` are shortened to it; shorter intervals stay as recorded.
 std::vector<std::uint64_t> arrivals_ns(const std::vector<dbn::MboMsg>& records,
                                        std::uint64_t silence_ns_max);
 

@@ -105,7 +105,7 @@ Measurement restart(Setting setting, Placement placement) {
   return measurement;
 }
 
-// The floor: the cost of a new ring, as memory of its size that is created and filled.
+// The floor: the cost of a new ring, measured by creating and filling memory of its size.
 double new_memory_ms(const Setting& setting, Placement placement) {
   pin_to_core(placement.first);
   const std::uint64_t start = ticks();

@@ -1,5 +1,5 @@
 // Round trips over two bare rings and over two buses, one record in each direction, with both
-// readers busy. With kCounted, `looks` counts the polls of this side; otherwise it is not used. The
+// readers busy. With kCounted, `looks` counts this side's polls; otherwise it is not used. The
 // functions are static, and the counted ones are compiled separately (looks.cc), so that they do
 // not change the code of the timed ones.
 //

@@ -1,4 +1,4 @@
-// Rows of round trips. Each trial is timed, then run again with the polls of this side counted.
+// Round-trip rows. Each trial is timed, then run again with this side's polls counted.
 #include "bench/floor.h"
 #include "bench/looks.h"
 #include "bench/round_trip.h"

@@ -1,4 +1,4 @@
-// A row of the table: one measurement, as a ratio to a floor of this machine at that moment.
+// A row of the table: one measurement, as a ratio to a floor of this machine at the same moment.
 //
 // Virtual cores move: the same ping-pong of one cache line may take three times as long a minute
 // later. Therefore figures are always compared with a floor. Each trial is floor, subject, floor.
@@ -86,7 +86,7 @@ struct RowResult {
   double seconds = 0;   // duration of the measurement, including floors and rejected trials
   std::string skipped;  // reason for the missing ratio; empty if there is one
   std::string note;     // limitation of the ratio's meaning
-  // For rows that test for any difference: the probability that it is chance. It decides instead of
+  // For rows that test for any difference: the probability that it is chance. It is used instead of
   // the ratio (bench/sign_flip.h).
   std::optional<double> chance;
 
@@ -94,7 +94,7 @@ struct RowResult {
   // The worst median of a placement and distance with at least kTrialsToJudge trials; of all trials
   // if there are none.
   double worst_placement_ratio() const;
-  // The same for the value limited by the absolute budget. Only for rows that have one.
+  // The same for the value that the absolute budget limits. Only for rows that have such a budget.
   double worst_placement_absolute() const;
   Distance distance(const Trial& trial) const;  // kNear if the floor does not show it
   std::vector<double> ratios_at(Distance distance) const;

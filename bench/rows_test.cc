@@ -21,7 +21,7 @@
 namespace lapwing::bench {
 namespace {
 
-// {row: its budget} from README.md's table of rows. Abbreviated names ("-100k") are skipped.
+// {row: its budget} from the table of rows in README.md. Abbreviated names ("-100k") are skipped.
 std::map<std::string, std::string> budgets_in_readme() {
   std::map<std::string, std::string> budgets;
   std::ifstream readme(LAPWING_BENCH_README);
@@ -97,7 +97,7 @@ TEST_CASE("Each trial of a one-way row includes bare lines at its pace") {
   }
 }
 
-// The rate is too high for any writer, so the reader limits it.
+// The rate is too high for any writer, so the reader is the limit.
 TEST_CASE("Bare lines carry every record, in order and whole, beyond a lap") {
   if (!has_two_cores()) {
     WARN("SKIPPED: needs two cores");

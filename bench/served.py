@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the cost of `lapwing serve` for a publisher and a client, beside 1,000 silent clients.
+"""Measures the cost of `lapwing serve` for a publisher and a client, next to 1,000 silent clients.
 
     bench/served.sh [--rounds 3] [--seconds 20] [--clients 1000]
 
 Two publishers send 20,000 records per second each, each with its own server. One good client reads
 the view of the first bus. Alternately the silent clients open the view of that bus, or of the other
-one as strangers that load the machine equally. Prints one line per run, and the medians over the
-rounds of the ratio of the two: of the first publisher's slow publishes (p99.9), and of the good
-client's messages. Needs build/release.
-Exit: 0 measured, 1 a run failed, 2 wrong usage.
+bus, as strangers that load the machine equally. Prints one line per run, and the medians over the
+rounds of the ratio of the two for the first publisher's slow publishes (p99.9) and for the good
+client's messages. Needs build/release. Exit: 0 measured, 1 a run failed, 2 wrong usage.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 // A sign-flip test: is one variant really worse than another, or is the difference chance?
 //
-// The two were measured in pairs of neighbouring blocks. If both were equal, the difference of each
+// The two were measured in pairs of neighbouring blocks. If they were equal, the difference in each
 // pair might as well have the opposite sign. The result is the share of all 2^n choices of signs
 // whose sum is at least the observed sum. The test assumes no distribution. For ten pairs it counts
 // all 1,024 choices.

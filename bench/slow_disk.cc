@@ -116,7 +116,7 @@ absl::Status SlowDisk::sync_directory(const std::string& path) {
 
 void put_journal_on_slow_disk(PublisherSetUp& options) {
   options.make_disk = [] { return std::make_unique<SlowDisk>(DiskSpeed{}, DiskClock::real()); };
-  // Without the publisher's lock, which protects against killed publishers.
+  // Omits the publisher's lock, which protects against killed publishers.
   options.make_queue = [] {
     return std::make_unique<SlowWriteQueue>(make_write_queue(), DiskSpeed{}, DiskClock::real());
   };

@@ -3,7 +3,7 @@
 //
 // The archiver's writes run one after another, as on one device. A sync waits for the writes
 // requested before it, and does not delay later ones. The journal's other operations (names,
-// reservations) take as long, but do not use that queue.
+// reservations) take equally long, but do not use that queue.
 //
 // Thread safety: as required by WriteQueue and Disk. The clock is called from the same thread.
 #pragma once

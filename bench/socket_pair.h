@@ -8,9 +8,9 @@
 
 namespace lapwing::bench {
 
-// Two connected sockets of that type (SOCK_STREAM or SOCK_SEQPACKET), created before the child that
-// uses the second one. Their buffers have `buffer_bytes`, or the maximum that the kernel allows a
-// user.
+// Two connected sockets of the given type (SOCK_STREAM or SOCK_SEQPACKET), created before the child
+// that uses the second one. Their buffers have `buffer_bytes`, or the maximum that the kernel
+// allows.
 class SocketPair {
  public:
   SocketPair(int type, std::size_t buffer_bytes);

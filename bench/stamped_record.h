@@ -1,5 +1,5 @@
-// A record that contains its number and its due time, and that cannot be confused with another.
-// Rows publish it to measure the age of records on arrival.
+// A record that contains its number and its due time, and that cannot be mistaken for another. Rows
+// publish it to measure the age of records on arrival.
 //
 //   word 0       its number, from 1
 //   word 1       when it was due, in ticks()

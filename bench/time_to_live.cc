@@ -1,4 +1,4 @@
-// The process timed by bench/time_to_live.py: joins a bus of market by order, folds resting orders,
+// The process timed by bench/time_to_live.py: joins a market-by-order bus, folds resting orders,
 // and prints a line when it has caught up.
 //
 //   lapwing_time_to_live BUS start|snapshot      prints one line of JSON when caught up, then ends

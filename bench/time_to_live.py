@@ -5,10 +5,11 @@
     bench/time_to_live.py build/release [--runs 3] [--backlog 1000000] [--rate 200000] [--disk DIR]
                           [--json-lines]
 
-Each run has its own bus of synthetic market by order, with a backlog published at full speed. A
-checkpointer folds its orders and writes a checkpoint every 200,000 records. Then more records are
-published continuously at the rate. After the first checkpoint of these, four processes join one
-after another. Each is timed from before its start until it reports that it has caught up:
+Each run has its own bus of synthetic market-by-order records, with a backlog published at full
+speed. A checkpointer folds its orders and writes a checkpoint every 200,000 records. Then more
+records are published continuously at the given rate. After the first checkpoint of these, four
+processes join one after another. Each is timed from before its start until it reports that it has
+caught up:
   tail      lapwing tail --format none: every record, without processing
   orders    lapwing_time_to_live: folds all resting orders in memory
 from the start, and from a snapshot. The backlog has grown slightly by the last join. Each line
@@ -48,7 +49,7 @@ class Bench:
         self.checkpointer = None
 
     def publish(self, records, rate):
-        """Returns when `records` are durable. go_on() publishes more at the rate."""
+        """Returns when `records` are durable. go_on() publishes more at the given rate."""
         self.publisher = subprocess.Popen([self.backlog, self.bus, str(records), str(rate)],
                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         line = self.publisher.stdout.readline()
@@ -75,7 +76,7 @@ class Bench:
                 process.wait(HANG_SECONDS)
 
     def until_checkpoint(self, first, seconds):
-        """Waits for a checkpoint as of that record or a later one."""
+        """Waits for a checkpoint as of the given record or a later one."""
         deadline = time.monotonic() + seconds
         while self.newest_checkpoint() < first:
             if time.monotonic() > deadline:

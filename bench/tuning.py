@@ -4,10 +4,10 @@
     bench/tuning.sh [--rounds 5] [--faults io_uring,thp] [--disk DIR]
 
 Each fault exists only during a run: a system call is refused, a limit is set, or a kernel setting
-is written and restored. Needs root and build/release. Prints a table in Markdown with the slowdown
-of each row: the median over the rounds of the ratio to the neighbouring run without the fault. A
-line `not made: FAULT: why` lists faults that this machine cannot have.
-Exit: 0 everything possible was measured, 1 a run failed, 2 wrong usage.
+is written and restored. Needs root and build/release. Prints a Markdown table with the slowdown of
+each row: the median over the rounds of the ratio to the neighbouring run without the fault. A line
+`not made: FAULT: why` lists faults that this machine cannot have. Exit: 0 everything possible was
+measured, 1 a run failed, 2 wrong usage.
 """
 
 import argparse
@@ -43,7 +43,7 @@ PROGRAM_RECORDS = 10_000_000
 
 
 class NotMade(Exception):
-    """The fault cannot be added to this machine, or not removed from it."""
+    """The fault cannot be added to this machine, or cannot be removed from it."""
 
 
 def refused(call):
@@ -68,7 +68,7 @@ def no_huge_pages(is_made):
 
 @contextlib.contextmanager
 def quota(is_made):
-    """Limits a process, which uses two processors, to the time of one, with containers' periods."""
+    """Limits a process that uses two processors to the time of one, with containers' periods."""
     group = CPU_GROUPS / f"lapwing-tuning-{os.getpid()}"
     if not (CPU_GROUPS / "cpu.cfs_quota_us").exists():
         raise NotMade("there is no cgroup of version 1 with a quota")
@@ -131,7 +131,7 @@ def measured_program(disk, prepare):
 
 
 def measured(rows, disk, prepare):
-    """The value of each row in which less is better, such as nanoseconds."""
+    """For each row, a value of which less is better, such as nanoseconds."""
     if rows == (PROGRAM,):
         return measured_program(disk, prepare)
     done = subprocess.run([BENCH, *rows, "--disk", disk, "--json-lines", "--trials", str(TRIALS)], capture_output=True,

@@ -78,7 +78,7 @@ void Patience::pause() {
   if (deadline_ns_ == 0) deadline_ns_ = now + kSilenceNsMax;
   if (now > deadline_ns_) fail("the other process has not responded for minutes");
   // Milliseconds have passed, so this spin is not part of a measurement. The other side may need
-  // the core.
+  // this core.
   sched_yield();
 }
 

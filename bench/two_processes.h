@@ -6,7 +6,7 @@
 // destroyed is killed and reaped. The kernel kills a child whose parent dies. No process outlives
 // the harness.
 //
-// Create children before opening anything with threads: the child is a fork, and has one thread.
+// Create children before opening objects that have threads: a child is a fork, with one thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -66,8 +66,8 @@ class Child {
   pid_t pid_;
 };
 
-// One pause of a spin loop, which ends the benchmark when the other side has been silent for
-// kSilenceNsMax. A crash there does not leave this process spinning.
+// One pause in a spin loop. Ends the benchmark when the other side has been silent for
+// kSilenceNsMax, so that a crash there does not leave this process spinning.
 inline constexpr std::uint64_t kSilenceNsMax = 300'000'000'000;
 class Patience {
  public:

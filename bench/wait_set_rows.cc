@@ -1,4 +1,4 @@
-// The cost of waiting for several buses in one thread: a wake-up, and a poll without a result.
+// The cost of waiting for several buses on one thread: a wake-up, and a poll without a result.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -81,7 +81,7 @@ struct alignas(kWordStride) Bed {
   double median_ns = 0;
 };
 
-// Reads the next record from any bus of the set; without a set, from the given bus.
+// Reads the next record from any bus in the set; without a set, from the given bus.
 Item next_record(WaitSet* set, std::deque<Subscriber>& subscribers, std::uint64_t bus) {
   for (;;) {
     const std::uint64_t number = set == nullptr ? bus : set->wait(kHang)->token;
@@ -118,7 +118,7 @@ void let_all_sleep() {
 }
 
 // The wake-up time of a sleeper that `count` buses wake one after another. It waits for all of them
-// in a set, or each time for the next one.
+// in a set, or each time for only the next one.
 double wake_of_buses_ns(const Setting& setting, Placement placement, std::size_t count, bool in_set,
                         std::size_t wakes) {
   const Buses buses(setting, count);

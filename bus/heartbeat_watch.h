@@ -1,10 +1,10 @@
 // Measures the age of a publisher's heartbeat.
 //
-// The heartbeat is a time of the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
-// subtracts it from its own clock. In another time namespace, that clock has another offset. In
+// The heartbeat is a time on the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
+// subtracts it from its own clock. In another time namespace, that clock has a different offset. In
 // that case, and if the heartbeat is in the future, the reader measures with its own clock how long
-// the value has not changed. The first age is then 0. So a silent publisher is detected late, but
-// always, and a running one is not reported as silent.
+// the value has remained unchanged. The first age is then 0. So a silent publisher is detected late
+// but reliably, and a running one is not reported as silent.
 //
 // Thread safety: one thread.
 #pragma once
@@ -37,8 +37,8 @@ class HeartbeatWatch {
   bool is_measured_by_change(std::uint64_t beat_ns, std::uint64_t now_ns) const {
     return !has_same_clock_ || beat_ns > now_ns + kClockReadNs;
   }
-  // False if the age is measured by changes and no change was seen yet. The age is then at least
-  // age_ns().
+  // False if the age is measured by changes and no change has been seen yet. The age is then at
+  // least age_ns().
   bool is_age_known(std::uint64_t beat_ns, std::uint64_t now_ns) const {
     return has_changed_ || !is_measured_by_change(beat_ns, now_ns);
   }

@@ -1,4 +1,4 @@
-// A ring file that was found by its name. Determines its owner, and whether its publisher lives.
+// A ring file that was found by its name. Determines its owner, and whether its publisher is alive.
 //
 // A path in a file (bus.json, `sessions`) is only a claim. Three things must be true before a ring
 // is used for recovery, read without a publisher, or removed. Its header must identify it as the
@@ -31,7 +31,7 @@
 
 namespace lapwing {
 
-// The identity of a directory. A copy has another identity; a rename does not change it.
+// The identity of a directory. A copy has a different identity; a rename does not change it.
 struct DirectoryIdentity {
   std::uint64_t device = 0;  // st_dev
   std::uint64_t inode = 0;   // st_ino; 0: none

@@ -1,4 +1,4 @@
-// Tests the owner of a ring file, whether its publisher lives, and the files that are not opened.
+// Tests the owner of a ring file, whether its publisher is alive, and files that are not opened.
 #include "bus/open_ring.h"
 
 #include <fcntl.h>

@@ -48,8 +48,8 @@ FirstChoice state_of(const SharedDirectory& shared, const std::string& path) {
   return is_own ? FirstChoice::kOwn : FirstChoice::kTaken;
 }
 
-// Returns the directories whose name has a suffix after a dot, that belong to this user and whose
-// mode grants no more than due_mode. Visits the first kNamesVisitedMax names of /dev/shm.
+// Returns this user's directories whose name has a suffix after a dot and whose mode grants no more
+// than due_mode. Visits the first kNamesVisitedMax names of /dev/shm.
 std::vector<std::string> other_choices(const SharedDirectory& shared,
                                        std::optional<unsigned> group) {
   const std::string prefix = name_in_directory(first_choice(group)) + ".";

@@ -21,7 +21,7 @@ inline constexpr char kRingFileExtension[] = ".ring";
 // The most names of /dev/shm that one search visits. Another user can make millions.
 inline constexpr std::size_t kNamesVisitedMax = 131'072;
 
-// Directories for rings of the calling user under /dev/shm. The first choice is lapwing-<uid>
+// Directories under /dev/shm for the calling user's rings. The first choice is lapwing-<uid>
 // (0700), or lapwing-<uid>-<gid> (0750), whose files a group may read. Another user can create that
 // name first, and the sticky bit then prevents its removal. In that case, the directory is called
 // <that name>.XXXXXX, with six random letters and digits, and later starts search for it. No search
@@ -36,8 +36,8 @@ std::string private_ring_directory_path(std::optional<unsigned> group,
                                         const std::vector<std::string>& found);
 std::string private_ring_directory_path(std::optional<unsigned> group);
 // Returns the directory to use, and creates it if it is missing. `found` as above. Errors:
-// kNotPermitted if the user's directory has more permissions, or if the name belongs to another
-// kind of file of the user. Links are not followed.
+// kNotPermitted if the user's directory has a more permissive mode, or if the user has another kind
+// of file with that name. Links are not followed.
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group,
                                                    const std::vector<std::string>& found);
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);

@@ -16,8 +16,8 @@
 namespace lapwing {
 namespace {
 
-// Occupies the path of kTestUser's private directory, and removes the file at the end. The test
-// processes of a machine use the path one after the other.
+// Occupies the path of kTestUser's private directory, and removes the file at the end. Test
+// processes on a machine use the path one after another.
 class PrivatePlace {
  public:
   explicit PrivatePlace(const std::string& suffix = "")
@@ -72,7 +72,7 @@ TEST_CASE("A user without a directory in /dev/shm gets one that no other user ca
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const PrivatePlace place;
   CHECK(error_of_test_user() == 0);
-  CHECK(error_of_test_user() == 0);  // a second bus uses it as well
+  CHECK(error_of_test_user() == 0);  // a second bus also uses it
   struct stat found{};
   REQUIRE(stat(place.path().c_str(), &found) == 0);
   CHECK((found.st_mode & 07777) == 0700);

@@ -2,11 +2,11 @@
 //
 // Thread safety: const members may be called by any thread. Do not move or destroy it while another
 // thread uses the mapping. Owns the mapping, which is MADV_DONTFORK, and the lock with which others
-// detect that its publisher lives. Does not own the name, which outlives the process on purpose.
+// detect that its publisher is alive. Does not own the name, which outlives the process on purpose.
 //
 // The file has no name until it is fully allocated, its header is written and its mode is lowered
 // to 0400 (0440 with a group). Therefore a full tmpfs is an error and never a SIGBUS, a reader
-// never finds a partial ring, and a publisher that is killed meanwhile leaves nothing behind.
+// never finds a partial ring, and a publisher that is killed before then leaves nothing behind.
 // Memory that others map is never formatted again: a restart makes a new file.
 #pragma once
 

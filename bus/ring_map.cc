@@ -17,7 +17,7 @@ namespace lapwing {
 namespace {
 
 // Faults pages in now instead of on the read path. EFAULT: a page no longer exists, because the
-// file has shrunk. Kernels before 5.14 do not have this advice, and pages fault in later.
+// file has shrunk. On kernels before 5.14, which lack this advice, pages fault in later.
 absl::Status populate(std::byte* begin, std::uint64_t bytes, const std::string& path) {
   if (madvise(begin, bytes, MADV_POPULATE_READ) == 0 || errno != EFAULT) return absl::OkStatus();
   return make_error(Errc::kDamaged,

@@ -31,7 +31,7 @@ enum class RingPages {
 class RingMap {
  public:
   // Opens and checks the file as OpenRing does, and maps it PROT_READ. Errors: those of
-  // OpenRing::open; kDamaged if the file shrinks meanwhile.
+  // OpenRing::open; kDamaged if the file shrinks in the meantime.
   static absl::StatusOr<RingMap> attach(const std::string& path);
   static absl::StatusOr<RingMap> attach(const OpenRing& ring, RingPages pages = RingPages::kAtOnce);
 

@@ -19,8 +19,8 @@ namespace lapwing {
 
 enum class RingRead {
   kRecord,   // the copy is exactly record n
-  kEmpty,    // n is not published yet
-  kLapped,   // n is overwritten; continue at `resume`
+  kEmpty,    // n has not been published yet
+  kLapped,   // n has been overwritten; continue at `resume`
   kCorrupt,  // the slot contains a stamp that a correct publisher cannot have written
 };
 

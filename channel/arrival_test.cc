@@ -1,4 +1,4 @@
-// Waiting for the first of several events of a duplex: replies to its own calls, and messages from
+// Tests waiting for the first of several duplex events: replies to its own calls, and messages from
 // the other side.
 #include <chrono>
 #include <optional>

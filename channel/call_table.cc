@@ -84,7 +84,7 @@ void CallTable::abandon(CallId id) {
 }
 
 CallId CallTable::first_to_expire() const {
-  // Checked first, because a wait set calls this at every poll, and a side that only serves has no
+  // Checked first, because a wait set calls this on every poll, and a side that only serves has no
   // calls.
   if (free_.size() + done_.size() + abandoned_ == places_.size()) return 0;
   const Place* first = nullptr;

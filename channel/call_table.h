@@ -1,14 +1,14 @@
 // The calls of this side of a duplex that have not ended.
 //
-// Thread safety: one thread. Owns the replies that have arrived but were not taken.
+// Thread safety: one thread. Owns the replies that have arrived but have not been taken.
 //
 // Invariants
-//  1. There is one place for each call that the other side accepts unanswered. A place is free or
+//  1. There is one place for each unanswered call that the other side accepts. A place is free or
 //     holds one call. An expired or cancelled call keeps its place until its reply has arrived,
-//     because the other side still counts it; with `keeps_late`, until that reply was taken.
+//     because the other side still counts it; with `keeps_late`, until that reply has been taken.
 //  2. Each call ends exactly once: with its reply, its deadline, a cancellation, or the channel. A
 //     late reply does not end it again.
-//  3. A call that is reserved but not started has no reply yet, whatever the other side sends.
+//  3. A call that is reserved but not started has no reply yet, regardless of what arrives.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -42,7 +42,7 @@ class CallTable {
   bool only_untaken() const { return done_.size() == places_.size(); }
   // Reserves a place for a call that is about to be sent. There must be a free place.
   CallId reserve();
-  // The call was sent and waits for its reply. `request_end`: the end of its frame.
+  // The call was sent and is waiting for its reply. `request_end`: the end of its frame.
   void start(CallId id, std::uint64_t deadline_ns, ChannelPosition request_end);
   // The call could not be sent.
   void forget(CallId id);
@@ -52,8 +52,8 @@ class CallTable {
   std::uint64_t deadline_ns(CallId id) const;
   ChannelPosition request_end(CallId id) const;
 
-  // Stores the reply to a call. False if no such call waits for one, which is an error of the
-  // server.
+  // Stores the reply to a call. False if no such call is waiting for one, which is a server
+  // error.
   bool complete(CallId id, std::uint32_t type, std::uint32_t code, bool is_error,
                 std::span<const std::byte> payload);
   // Returns the reply of a call that is done, and frees its place. The reply is valid until the
@@ -65,7 +65,7 @@ class CallTable {
 
   // The untaken call that was done first; 0 if there is none.
   CallId first_done() const { return done_.empty() ? 0 : done_.front().id; }
-  // The waiting call with the earliest deadline; 0 if none waits.
+  // The waiting call with the earliest deadline; 0 if none is waiting.
   CallId first_to_expire() const;
 
   std::uint64_t late_replies() const { return late_replies_; }

@@ -1,4 +1,4 @@
-// The guarantees of producer and consumer, at their interface.
+// Tests the guarantees of producer and consumer through their interface.
 
 #include <poll.h>
 

@@ -1,5 +1,5 @@
-// The progress of a request whose call ended without an answer, and which one-way messages were
-// taken.
+// Tests the reported progress of requests whose calls ended without an answer, and which one-way
+// messages were taken.
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -72,7 +72,7 @@ TEST_CASE("The calls of an end that closed itself report their progress") {
   CHECK(pair.client().finish(sent)->delivery == Delivery::kSent);
 }
 
-// Waits for the end of the calls in each possible way.
+// Waits for the calls to end, in each possible way.
 std::vector<Result<Reply>> ends_of(Duplex& client, const std::vector<CallId>& calls) {
   std::vector<Result<Reply>> ends;
   const int way = GENERATE(0, 1, 2);

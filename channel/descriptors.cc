@@ -54,7 +54,7 @@ void close_all_but_memory(std::vector<UniqueFd>& descriptors) {
   }
 }
 
-// Whether the next packet, which is not received, carries more than one descriptor. Receiving it
+// Whether the next packet, not received yet, carries more than one descriptor. Receiving it
 // with room for only one would close the others in this thread. Receiving it with room for all
 // could use up the descriptors of this process.
 bool carries_several(int fd) {
@@ -105,8 +105,8 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet, std::vector<Uniq
   bool reset_seen = false;
   do {
     got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-    // The kernel reports once that the peer closed without reading all, before the data it had
-    // sent.
+    // The kernel reports once that the peer closed without reading everything, before it returns
+    // the data that the peer had sent.
   } while (got < 0 &&
            (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset_seen, true))));
   if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;

@@ -30,12 +30,12 @@ enum class Carried {
 // Receives one packet with its descriptors, close-on-exec. The caller checks their number. A
 // descriptor that should be a memory file but is not is closed in another thread
 // (os/foreign_socket.h), and `descriptors` has an invalid one in its position. kViolation: the
-// packet is not a frame of a channel, or carries too many descriptors. Received descriptors are
-// closed. If kMemoryFile allows one descriptor, a packet with more is not received.
+// packet is not a channel frame, or carries too many descriptors. Received descriptors are closed.
+// If kMemoryFile allows one descriptor, a packet with more is not received.
 ReceiveOutcome receive_with_descriptors(int fd, Packet& packet, std::vector<UniqueFd>& descriptors,
                                         Carried carried = Carried::kMemoryFile);
 
-// Like receive_with_descriptors(), but waits until deadline_ns (CLOCK_MONOTONIC). Then returns
+// Like receive_with_descriptors(), but waits until deadline_ns (CLOCK_MONOTONIC), and then returns
 // kWouldBlock.
 ReceiveOutcome await_with_descriptors(int fd, Packet& packet, std::vector<UniqueFd>& descriptors,
                                       std::uint64_t deadline_ns,

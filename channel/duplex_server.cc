@@ -23,7 +23,7 @@
 namespace lapwing {
 namespace {
 
-// Tags of descriptors in the ready loop. The tag of a client is its id.
+// Tags of descriptors in the ready loop. A client's tag is its id.
 constexpr std::uint64_t kListenerTag = kWakeUpTag - 1;
 constexpr std::size_t kReadablePerPoll = 64;
 constexpr std::uint64_t kNoneDueNs = std::numeric_limits<std::uint64_t>::max();
@@ -57,10 +57,10 @@ absl::Status check_limits(const DuplexServerOptions& options) {
 //             begins with a poll
 //
 // A client is awake, asleep or gone. Before the server sleeps, it arms each awake client, as an
-// event loop arms a duplex. From then on the client is asleep: its side wakes the server by its
-// socket. It stays asleep, however often the server wakes for others, until its socket is readable,
-// an operation uses its channel, or its time has come. So waking and sleeping need system calls
-// only for clients that had an event, and a check does not query sleeping clients.
+// event loop arms a duplex. From then on the client is asleep: its side wakes the server through
+// its socket. It stays asleep, however often the server wakes for others, until its socket is
+// readable, an operation uses its channel, or its time has come. So waking and sleeping need system
+// calls only for clients that had an event, and a check does not query sleeping clients.
 //
 // Invariants
 //  1. A sleeping client has been armed, and no operation has used its channel since.
@@ -140,7 +140,7 @@ struct DuplexServer::State final : WaitSource {
   bool listener_is_due = true;
   bool handed_over = false;
   bool hand_over_is_due = false;  // the kHandedOver event is due
-  absl::Status failed;            // an error of accept() that was not returned yet
+  absl::Status failed;            // an error of accept() that has not been returned yet
   absl::Status status;
 };
 
@@ -177,7 +177,7 @@ void DuplexServer::State::wake(Client& client) {
 }
 
 // Ends the events of the client. It may have closed its socket, whose number may now belong to
-// another one.
+// another socket.
 void DuplexServer::State::retire(Client& client) {
   if (client.phase == Client::Phase::kGone) return;
   wake(client);
@@ -335,8 +335,8 @@ Result<ServerEvent> DuplexServer::State::check(bool everything) {
   return is_over() ? Errc::kClosed : Errc::kWouldBlock;
 }
 
-// kWouldBlock: the client has not read everything that its peer sent before it ended, and continues
-// in its next turn.
+// kWouldBlock: the client has not read everything that its peer sent before the peer ended, and
+// continues in its next turn.
 Result<ServerEvent> DuplexServer::State::take_from(Client& client) {
   ServerEvent event{.client = client.id};
   if (std::exchange(client.is_new, false)) {
@@ -402,7 +402,7 @@ bool DuplexServer::State::is_ready() {
 
 std::optional<WakeUp> DuplexServer::State::prepare_wait() {
   if (loop.made().in_child()) return std::nullopt;
-  loop.begin_round();  // is_ready() is called next in any case
+  loop.begin_round();  // is_ready() is called next anyway
   if (!arm_all() || !loop.begin_wait()) return std::nullopt;
   return WakeUp{.wake_by_ns = std::min(asleep_due_ns, monotonic_ns() + kChannelSleepNsMax)};
 }

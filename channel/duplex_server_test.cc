@@ -1,4 +1,4 @@
-// A server with many clients: turns, room, sleep, and how clients connect and leave.
+// Tests a server with many clients: turns, room, sleep, and how clients connect and leave.
 #include "lapwing/duplex_server.h"
 
 #include <algorithm>
@@ -340,7 +340,7 @@ TEST_CASE("A call of a client ends at its deadline, even while all are asleep") 
   const CallId call =
       *here.server->try_start(client.id, bytes_of("x"), 1, std::chrono::milliseconds(20));
   REQUIRE(client.duplex.next(soon())->call == call);
-  // The call ends the sleep, not the maximum length of a sleep.
+  // The call ends the sleep before it reaches its maximum length.
   const Result<ServerEvent> event =
       here.server->wait(std::chrono::nanoseconds(kChannelSleepNsMax / 2));
   REQUIRE(event->kind == Kind::kReply);
@@ -460,7 +460,7 @@ TEST_CASE("A client that writes invalid data is dropped, and the others stay") {
   Here here;
   Served stays = here.connected();
   HandMadeClient client(here);
-  client.send(7, CallKind::kReply, 0);  // of a call that does not exist
+  client.send(7, CallKind::kReply, 0);  // for a call that does not exist
   const Result<ServerEvent> gone = here.event(Kind::kGone);
   CHECK(gone->client == client.id);
   CHECK(gone->why == Errc::kCorrupt);

@@ -179,7 +179,7 @@ std::uint64_t Duplex::State::next_expiry_ns() const {
   return next == 0 ? Deadline::never().monotonic_ns() : calls.deadline_ns(next);
 }
 
-// For when no reply has arrived: ends the next call that must end without one. Returns call 0 if
+// Called when no reply has arrived. Ends the next call that must end without one. Returns call 0 if
 // there is none.
 Result<Reply> Duplex::State::end_unanswered() {
   const Errc nothing = side.nothing_there();

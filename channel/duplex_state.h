@@ -1,6 +1,6 @@
 // The state of a duplex in addition to its side: two directions of frames, its calls, and the inbox
-// of the other side's messages. The operations of lapwing/duplex.h consist of these steps. A server
-// with many clients (lapwing/duplex_server.h) uses them to check and arm each client.
+// for the other side's messages. The operations of lapwing/duplex.h consist of these steps. A
+// server with many clients (lapwing/duplex_server.h) uses them to check and arm each client.
 //
 // Thread safety: that of its side, which outlives every call.
 #pragma once
@@ -63,7 +63,7 @@ struct Duplex::State {
   Result<Reply> end_after_wait(Errc waited);
   Delivery delivery_of(CallId call);
   CallId expired_call() const;
-  // The earliest deadline of a call that waits for its reply.
+  // The earliest deadline of a call that is waiting for its reply.
   std::uint64_t next_expiry_ns() const;
   Errc no_such_call(CallId call, const char* expected);
 

@@ -1,4 +1,4 @@
-// Calls: many at once, in any order, with deadlines, and how they end.
+// Tests calls: many at once, in any order, with deadlines, and how they end.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ TEST_CASE("Structs and types of an enumeration are sent and received unchanged")
   const Result<Incoming> in = pair.server().try_next();
   CHECK(in->is(Topic::kAsk));
   CHECK_FALSE(in->is(Topic::kHint));
-  CHECK_FALSE(in->as<Price>());  // has another size
+  CHECK_FALSE(in->as<Price>());  // has a different size
   REQUIRE(in->as<Ask>());
   CHECK(in->as<Ask>()->instrument == 17);
   REQUIRE(pair.server().reply(in->call, Price{-5, 3}, Topic::kPrice) == Errc::kOk);
@@ -151,7 +151,7 @@ TEST_CASE("A late reply is delivered and marked if that is requested") {
   CHECK(pair.client().finish_any(kPast).error() == Errc::kTimedOut);
   REQUIRE(pair.server().reply(cancelled, bytes_of("done all the same"), 2) == Errc::kOk);
   CHECK(pair.client().try_next().error() == Errc::kWouldBlock);     // receives the reply
-  CHECK(pair.client().finish(cancelled).error() == Errc::kMisuse);  // it has ended nevertheless
+  CHECK(pair.client().finish(cancelled).error() == Errc::kMisuse);  // it has ended anyway
   CHECK(pair.client().cancel(cancelled) == Errc::kMisuse);
   REQUIRE(pair.server().reply_error(expired, 33, "too late") == Errc::kOk);
   Result<Reply> reply = pair.client().finish_any(Deadline::never());
@@ -479,7 +479,7 @@ TEST_CASE("An error's text that is too long is cut") {
   CHECK(text_of(pair.client().finish(call)->payload) == "a text of ");
 }
 
-// The other side of a duplex, made by hand: sends data that a correct side would not send.
+// A simulated other side of a duplex, which sends data that a correct side would not send.
 class HostilePeer {
  public:
   explicit HostilePeer(const ChannelOptions& options = {.call_window = 4})

@@ -1,5 +1,5 @@
-// A listener in an event loop: whatever its peers do, fd() is readable if accept() or tend() has
-// work to do, and not otherwise.
+// Tests a listener in an event loop: regardless of its peers, fd() is readable if accept() or
+// tend() has work to do, and not otherwise.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ constexpr int kHangMs = static_cast<int>(kChannelTestNs / 1'000'000);
 
 // A listener as in an event loop: polled, and then called without waiting.
 struct Loop {
-  // False if nothing arrived within the time limit of the test.
+  // False if nothing arrived within the test's time limit.
   bool sleep() {
     ++wakes;
     return is_readable(here.listener.fd(), kHangMs);
@@ -47,7 +47,7 @@ void say_hello(const RawPeer& peer) {
   peer.send_hello({fd.get()});
 }
 
-// A successor made by hand, which has sent its request.
+// A simulated successor, which has sent its request.
 UniqueFd ask_for_socket(const std::string& path) {
   UniqueFd successor = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);
@@ -194,7 +194,7 @@ TEST_CASE("An event loop without free descriptors is not kept awake, and continu
   client.send_hello({file.get()});
   const rlimit few = {256, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  // No assertion without a free descriptor, because a sanitizer needs two to check one.
+  // Asserts nothing while no descriptor is free, because a sanitizer needs two for an assertion.
   std::vector<UniqueFd> others;
   do {
     others.emplace_back(dup(loop.here.listener.fd()));

@@ -1,4 +1,4 @@
-// How the ends of channels behave in a forked child, and what their peers observe.
+// How channel ends behave in a forked child, and what their peers observe.
 #include <unistd.h>
 
 #include <atomic>

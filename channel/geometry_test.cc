@@ -1,4 +1,4 @@
-// A ring of every capacity accepts every message that it was made for, whatever was sent before.
+// A ring of any capacity accepts any message that it was made for, after any other messages.
 //
 // LAPWING_CHANNEL_STRIDE: the distance between the tested sizes of the largest message (1 tests
 // every size, which takes a minute).
@@ -28,7 +28,7 @@ std::uint64_t stride() {
 }
 
 // Calls visit(largest message) for 1, 1 + stride …, and around and beyond the last one that the
-// capacity can take.
+// capacity can hold.
 template <typename Visit>
 void for_each_maximum(std::uint64_t capacity, std::uint32_t payload_offset, std::uint64_t stride,
                       const Visit& visit) {
@@ -142,7 +142,7 @@ struct Sent {
   std::uint64_t key;
   std::uint32_t size;
   std::uint32_t type;
-  std::size_t place;  // a random one of its content
+  std::size_t place;  // a random position in its content
 };
 
 // Writes content at the front, the back and a random position, or everywhere.
@@ -182,7 +182,7 @@ class Run {
         whole_(whole),
         random_(seed_) {}
 
-  // False if something arrived wrong, or if the ring makes no progress.
+  // False if a wrong message arrived, or if the ring makes no progress.
   bool pass(std::uint64_t messages) {
     while (received_ < messages) {
       const std::uint64_t sent_before = sent_;
@@ -291,7 +291,7 @@ TEST_CASE("Ten thousand messages pass through a ring of every capacity and large
   CHECK(pass_through_rings(kPayloadOffsetPacked, stride(), kMessagesPerRing, false) > 100);
 }
 
-// The same geometry with other offsets of the payload: an eighth of the rings.
+// The same geometry with other payload offsets: an eighth of the rings.
 TEST_CASE("Ten thousand messages pass where payloads begin elsewhere in the frame") {
   CHECK(pass_through_rings(kPayloadOffsetCalls, 8 * stride() + 1, kMessagesPerRing, false) > 20);
   CHECK(pass_through_rings(kPayloadOffsetAligned, 8 * stride() + 1, kMessagesPerRing, false) > 20);
@@ -303,7 +303,7 @@ TEST_CASE("Every byte of every message arrives as written") {
   }
 }
 
-// --- Rings of a fixed number of messages
+// --- Rings that hold a fixed number of messages
 
 struct FixedRing {
   std::uint64_t capacity;
@@ -312,7 +312,7 @@ struct FixedRing {
   std::uint64_t holds;  // messages
 };
 
-// Frames consist of a head of 16 bytes and `size`, in lines of 64 bytes, and do not cross the end.
+// Frames consist of a 16-byte head and `size` bytes, in 64-byte lines, and do not cross the end.
 constexpr FixedRing kFixedRings[] = {
     {1024, 496, 496, 2},       // 8 of 16 lines: the largest message, no padding
     {1024, 496, 368, 2},       // 6 of 16 lines

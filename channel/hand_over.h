@@ -1,9 +1,9 @@
-// The old listener's part of handing over its socket to a successor, in steps that do not block.
+// The old listener's part in handing over its socket to a successor, in steps that do not block.
 //
 //     successor                    this side
 //     TakeOver           ──▶       begin()
-//     successor                    this side
-//     TakeOver           ──▶       begin()
+//                        ◀──       HandedOver, the listening socket, the waiting peers' sockets
+//     TakenOver          ──▶       look() returns true
 //
 // Until look() returns true, both sides have the socket. If one of them is killed, the other one
 // listens.

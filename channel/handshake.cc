@@ -18,7 +18,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kRetryPauseNs = 20'000'000;  // between two tries; see lapwing/channel.h
+constexpr std::uint64_t kRetryPauseNs = 20'000'000;  // between two attempts; see lapwing/channel.h
 
 // Registers once: a process cannot undo it.
 bool has_membarrier() {
@@ -50,7 +50,7 @@ const char* role_name(ChannelRole role) {
   return "an unknown role";
 }
 
-constexpr int kConnectsMax = 5;  // of one connect_channel call
+constexpr int kConnectsMax = 5;  // per connect_channel call
 
 // One side of the exchange.
 struct Party {
@@ -215,7 +215,7 @@ absl::Status check_listener(int fd, const std::string& path, const ChannelOption
 }
 
 // The connecting side. A listener drops silent peers. So if creating this side's memory takes
-// longer, it disconnects meanwhile, and reconnects to send its hello.
+// longer, it disconnects in the meantime, and reconnects to send its hello.
 class Connecting {
  public:
   Connecting(const Party& party, std::uint64_t deadline_ns)
@@ -257,8 +257,8 @@ absl::Status Connecting::before_step() {
 absl::StatusOr<Greeting> Connecting::exchange(const ChannelHelloFrame& hello, const OwnMemory& own,
                                               bool& was_too_slow) {
   const absl::Status sent = send_hello(fd_.get(), hello, own);
-  // A listener that refuses may have disconnected before the hello was sent. Its reason comes
-  // first.
+  // A listener that refuses may have disconnected before the hello was sent. Its reason takes
+  // precedence.
   absl::StatusOr<Greeting> greeting = await_hello(fd_.get(), FrameType::kChannelWelcome, listener_,
                                                   sent.ok() ? deadline_ns_ : 0, was_too_slow);
   if (!sent.ok() && errc_of(greeting.status()) == Errc::kTimedOut) return sent;

@@ -30,11 +30,11 @@ inline constexpr SocketKind kChannelSocket = {.name = "channel socket",
                                               .listener_gone = Errc::kPeerGone,
                                               .takes_descriptors = true};
 
-// If kPeersWaitingMax peers are waiting with a listener, a peer that has been silent for this long
-// is dropped for a new one. A peer that needs more time before its hello reconnects when it is
-// ready.
+// If kPeersWaitingMax peers are waiting at a listener, a peer that has been silent for this long
+// is dropped to make room for a new one. A peer that needs more time before its hello reconnects
+// when it is ready.
 inline constexpr std::uint64_t kSilenceNsMin = kHandshakeNs / 8;
-// How long a listener does not retry after a lack of descriptors or memory.
+// How long a listener pauses after it runs out of descriptors or memory.
 inline constexpr std::uint64_t kPauseNs = 100'000'000;
 
 // Connects as `role` and waits for the answer until deadline_ns. Connects to the listener first, so
@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(ForeignSocket fd,
 // Whether the peer caused the failure of answer_hello, so that the next peer may be served.
 bool is_peers_fault(const absl::Status& status);
 
-// Sends the peer the reason for a refusal. Ignores errors of sending.
+// Sends the peer the reason for a refusal. Ignores send errors.
 void refuse(int fd, const absl::Status& why);
 
 // Whether `uid` may be at the other end: `expected`, or if that is not set, this process's user or

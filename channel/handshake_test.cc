@@ -1,5 +1,5 @@
-// Incorrect peers: each is refused with a reason, which it receives, and counted, and the next one
-// is served.
+// Incorrect peers: each is refused, receives the reason and is counted, and the next one is
+// served.
 
 #include "channel/handshake.h"
 
@@ -321,7 +321,7 @@ TEST_CASE("Silent peers do not block others, and are dropped after a while") {
   for (int i = 0; i < 10; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
   CHECK((here.listener.refused() == 0 || monotonic_ns() - begin_ns >= kHandshakeNs));
-  // More than may wait: those that were silent longest are dropped for the next one.
+  // More than may wait: those that have been silent longest are dropped for the next one.
   for (std::size_t i = silent.size(); i < kPeersWaitingMax + 5; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
   CHECK(here.listener.refused() >= 6);
@@ -339,7 +339,7 @@ TEST_CASE("A listener without free descriptors drops silent peers") {
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit few = {256, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  // No assertion without a free descriptor, because a sanitizer needs two to check one.
+  // Asserts nothing while no descriptor is free, because a sanitizer needs two for an assertion.
   std::vector<UniqueFd> others;
   do {
     others.emplace_back(dup(here.listener.fd()));
@@ -369,7 +369,7 @@ TEST_CASE("A peer of an unexpected user is refused with the reason, and the next
   auto listener = ChannelListener::listen(path, kTestUser);
   REQUIRE(listener.ok());
   const Shared<Complaint> said;
-  // As root, who listens, and as a foreign user; each after the other has been refused.
+  // First as root, who listens, then as a foreign user, after the first has been refused.
   for (const uid_t uid : {uid_t{0}, kOtherTestUser}) {
     ChildProcess stranger([&] {
       if (setgid(kTestGroup) != 0 || setuid(uid) != 0) return 2;

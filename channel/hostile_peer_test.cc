@@ -1,5 +1,5 @@
-// A hostile peer at the other end of an open channel: it writes anything into the memory that it
-// owns, and sends anything over the socket. Every call of the victim returns a permitted result,
+// A hostile peer at the other end of an open channel: it writes arbitrary data into its own memory,
+// and sends arbitrary data over the socket. Every call by the victim returns a permitted result,
 // and after `corrupt` the channel stays closed.
 //
 // LAPWING_CHANNEL_OPERATIONS: twenty times the number of variants.
@@ -33,7 +33,7 @@ std::uint64_t variants() {
   return channel_operations() / 20;
 }
 
-// The other end, made by hand: it has a normal memory file, but violates the protocol.
+// The other end, simulated: it has a normal memory file, but violates the protocol.
 class HostilePeer {
  public:
   // Connects as `role` and sends a hello. The victim must then accept.
@@ -141,7 +141,7 @@ class HostilePeer {
       forger.write_message(victim_->words().received.position, 0, replies ? reply : call);
     }
   }
-  // Reads the victim's calls. Data that is overwritten meanwhile does not matter.
+  // Reads the victim's calls. Data that is overwritten in the meantime does not matter.
   void listen() {
     Message message;
     while (victims_messages_.look(victims_messages_.position(), message) ==
@@ -171,7 +171,7 @@ class HostilePeer {
   std::optional<PeerMemory> victim_;
   ChannelWords honest_words_{};  // not visible to the victim
   FrameReader victims_messages_;
-  CallId last_call_ = 0;  // a call of the victim without a reply yet
+  CallId last_call_ = 0;  // a call by the victim that has no reply yet
 };
 
 // --- The victims: each performs an operation, and returns its result
@@ -331,7 +331,7 @@ class DuplexVictim {
   Errc try_again() { return duplex_.try_next().error(); }
   const absl::Status& status() const { return duplex_.status(); }
 
-  // Forged replies and messages that were accepted, of all victims.
+  // Forged replies and messages that were accepted, over all victims.
   static inline std::uint64_t replies = 0;
   static inline std::uint64_t incomings = 0;
 

@@ -1,4 +1,4 @@
-// A hostile peer writes anything into its memory. Each half of the frame protocol responds
+// A hostile peer writes arbitrary data into its memory. Each half of the frame protocol responds
 // correctly, and reads and writes only the data, which is between inaccessible pages.
 //
 // LAPWING_CHANNEL_OPERATIONS: the number of variants.
@@ -185,7 +185,7 @@ struct WriterTally {
   std::uint64_t corrupt = 0;
 };
 
-// Writes messages while there is room, and the consumer reports anything.
+// Writes messages while there is room, and the consumer reports arbitrary positions.
 class Victim {
  public:
   Victim(const FrameGeometry& geometry, bool at_end, Random& random, WriterTally& tally)

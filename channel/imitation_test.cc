@@ -136,10 +136,10 @@ class Impostor {
   FrameRing ring_;
   ChannelPosition claim_at_ = 0;
   std::uint32_t claimed_ = 0;
-  std::deque<ChannelPosition> begins_;  // of the payloads that are not delivered yet
+  std::deque<ChannelPosition> begins_;  // of the payloads that have not been delivered yet
 };
 
-// Calls visit(impostor, largest) for every position in rings of both kinds of payload, with heads
+// Calls visit(impostor, largest) for every position in rings with both kinds of payload, with heads
 // of this lap and the next.
 template <typename Visit>
 void for_each_place(std::uint64_t capacity, const Visit& visit) {

@@ -6,7 +6,7 @@
 //
 // Invariants
 //  1. A call is in the inbox, taken, or answered. An answered call is forgotten.
-//  2. The other side has both limits, so exceeding them is an error.
+//  2. The other side has received both limits, so exceeding them is an error.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ class Inbox {
   // False if a correct peer would not send this now.
   bool add_call(CallId id, std::uint32_t type, std::span<const std::byte> payload);
   bool add_one_way(std::uint32_t type, std::span<const std::byte> payload);
-  // The caller no longer waits for the call. Ignored if the call was answered meanwhile.
+  // The caller no longer waits for the call. Ignored if the call has been answered.
   void cancel(CallId id);
 
   bool empty() const { return count_ == 0; }
-  // Takes the oldest message, in the order of arrival. It is valid until the next take(). The inbox
+  // Takes the oldest message, in order of arrival. It is valid until the next take(). The inbox
   // must not be empty.
   const InboxEntry& take();
   std::uint64_t one_ways_taken() const { return one_ways_taken_; }

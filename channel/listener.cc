@@ -99,7 +99,7 @@ absl::Status handed_over_status(const std::string& path) {
 
 }  // namespace
 
-// The peers that have connected but are not served yet, and the hand-over to a successor.
+// The peers that have connected but have not been served yet, and the hand-over to a successor.
 //
 // Ownership: the socket and, until it is handed over, its name.
 struct ChannelListener::State final : WaitSource {
@@ -153,7 +153,7 @@ struct ChannelListener::State final : WaitSource {
   std::optional<Watch> watch;  // nullopt after a hand-over
   const std::optional<uid_t> expected_peer_uid;
   std::optional<NamedFile> name;
-  std::vector<Waiting> peers;  // at most kPeersWaitingMax, in the order of connecting
+  std::vector<Waiting> peers;  // at most kPeersWaitingMax, in connection order
   std::optional<HandOver> hand_over;
   bool listening_watched = false;
   bool successor_watched = false;
@@ -199,7 +199,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::State::accept_now(
 absl::Status ChannelListener::State::look_around() {
   if (handed_over) return handed_over_status(path);
   if (!hand_over) {
-    drop_silent();  // first, because it may free missing descriptors
+    drop_silent();  // first, because it may free descriptors
     if (absl::Status status = take_in(); !status.ok()) return status;
     begin_to_hand_over();
   }
@@ -207,7 +207,7 @@ absl::Status ChannelListener::State::look_around() {
 }
 
 // Accepts connected peers while there is room for them to wait here. The number per call is
-// limited, so that refused peers cannot keep it busy without end.
+// limited, so that refused peers cannot keep the listener busy forever.
 absl::Status ChannelListener::State::take_in() {
   if (closing_apart() >= kClosingApartMax) {
     pauses_until_ns =
@@ -305,7 +305,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::State::serve_next(
     ChannelRole role, const ChannelOptions& options) {
   for (std::size_t i = 0; i < peers.size();) {
     const Peeked peeked = peek(peers[i]);
-    // The request of a new successor is handled in the next round.
+    // The request of a new successor is handled on the next iteration.
     if (peeked.kind == Peeked::kNothing || peeked.is_take_over()) {
       ++i;
       continue;
@@ -358,7 +358,7 @@ ChannelListener::State::Peeked ChannelListener::State::peek(Waiting& waiting) {
   return {Peeked::kFrame, header.type};
 }
 
-// Removes a peer from the waiting ones, and stops watching it.
+// Removes a peer from the waiting list, and stops watching it.
 ChannelListener::State::Waiting ChannelListener::State::take(std::size_t index) {
   Waiting taken = std::move(peers[index]);
   peers.erase(peers.begin() + static_cast<std::ptrdiff_t>(index));
@@ -480,7 +480,7 @@ absl::StatusOr<ChannelListener> ChannelListener::take_over(const std::string& pa
   const auto taken = make_frame<TakenOverFrame>(FrameType::kTakenOver);
   if (send_frame(fd->get(), taken) == SendOutcome::kSent) return ChannelListener(std::move(next));
   // The old listener receives nothing more. If it has abandoned the hand-over, it sends the reason
-  // before it disconnects. If it sends nothing it was killed, and only this side has the socket.
+  // before it disconnects. If it sends nothing, it was killed, and only this side has the socket.
   got = await_frame(fd->get(), deadline.monotonic_ns(), listener, packet, descriptors);
   if (errc_of(got) == Errc::kPeerGone) return ChannelListener(std::move(next));
   next->handed_over = true;  // the old listener continues, and owns the name
@@ -507,7 +507,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::accept(ChannelRole
     }
     pollfd entries[] = {{fd(), POLLIN, 0}, {state_->wake_up.get(), POLLIN, 0}};
     wait_any_readable(entries, std::min(deadline.monotonic_ns(), now + kChannelSleepNsMax));
-    // Even if the flag was seen already, because a raise precedes its signal.
+    // Even if the flag was already seen, because a raise precedes its signal.
     if (entries[1].revents != 0) drain_eventfd(state_->wake_up.get());
   }
 }

@@ -1,4 +1,4 @@
-// How a listener handles the path, incorrect peers, and its name.
+// Tests how a listener handles the path, incorrect peers, and its name.
 
 #include "lapwing/listener.h"
 
@@ -213,14 +213,14 @@ bool judge(Race& race, const std::string& path) {
   const bool first_won = first.outcome == Errc::kOk;
   ++race.won[first_won ? 0 : 1];
   if (first.begin_ns < second.end_ns && second.begin_ns < first.end_ns) ++race.overlapped;
-  // The name at the path must be that of the winner.
+  // The name at the path must be the winner's.
   return (first_won ? second : first).outcome == Errc::kInUse &&
          (first_won ? first : second).outcome == Errc::kOk &&
          connect_local(path, soon().monotonic_ns(), kChannelSocket).ok();
 }
 
-// Runs this many rounds, and more until both have won and their attempts have overlapped. On a busy
-// machine that may take a while.
+// Runs at least this many rounds, and until both have won and their attempts have overlapped. On a
+// busy machine that may take a while.
 int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_t rounds) {
   run_on_processor(self);  // otherwise they would run one after the other
   const Deadline deadline = soon();

@@ -1,5 +1,5 @@
-// A peer can only read the memory of the other side. Every way to do more is tried on the
-// descriptor from the handshake, on every way to reopen that file, and on the owner's own
+// A peer can only read the other side's memory. Every way to do more is tried on the
+// descriptor from the handshake, on that file reopened in every way, and on the owner's own
 // descriptors if the kernel permits access.
 //
 // Out of scope are ptrace, /proc/PID/mem and process_vm_writev, against which seals do not protect.
@@ -102,7 +102,7 @@ const Attack kAttacks[] = {
     {"another seal", [](int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0; }},
 };
 
-// The results of an attacker.
+// An attacker's results.
 struct Findings {
   std::atomic<bool> owner_ready{false};
   std::atomic<bool> done{false};
@@ -138,7 +138,7 @@ bool is_channel_memory(const std::filesystem::path& link) {
   return target.find(kChannelFileName) != std::string::npos;
 }
 
-// Tries everything that the owner's process holds of its file and the kernel shows.
+// Tries everything on each descriptor of the file that the kernel shows for the owner's process.
 int attack_owner(Findings& findings) {
   const std::string process = "/proc/" + std::to_string(findings.owner);
   for (const char* folder : {"/fd", "/map_files"}) {
@@ -168,7 +168,7 @@ std::string content_of(int fd) {
   return content;
 }
 
-// Does the handshake by hand, so that the attacker keeps the owner's descriptor.
+// Performs the handshake manually, so that the attacker keeps the owner's descriptor.
 UniqueFd receive_memory(const std::string& path, UniqueFd& connection) {
   ChannelHeader header{};
   header.role = ChannelRole::kConsumer;

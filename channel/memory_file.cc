@@ -52,8 +52,8 @@ absl::Status no_memory(std::uint64_t bytes, const std::string& why) {
                    "); use a smaller capacity, or make more memory available"));
 }
 
-// A memory file has no limit of its own. Without this check, a capacity beyond the machine's memory
-// would invoke the kernel's out-of-memory killer.
+// A memory file has no size limit of its own. Without this check, a capacity beyond the machine's
+// memory would invoke the kernel's out-of-memory killer.
 absl::Status check_available_memory(std::uint64_t bytes) {
   const ForkHold hold;
   std::ifstream meminfo("/proc/meminfo");

@@ -361,7 +361,7 @@ class Machine {
     return std::equal(got.begin(), got.end(), sent.begin(), sent.end());
   }
 
-  // --- Operations that only the ends of a channel have: copying forms, deadlines, and misuse
+  // --- Operations that only channel ends have: copying forms, deadlines, and misuse
 
   const char* send() {
     Bytes payload(any_size());
@@ -514,8 +514,8 @@ class Machine {
   std::size_t released_of_batch_ = 0;
   std::size_t borrowed_ = 0;
   ChannelPosition position_ = 0;     // of the next frame
-  ChannelPosition visible_end_ = 0;  // of the first that is not visible
-  ChannelPosition released_ = 0;     // of the first that is not released
+  ChannelPosition visible_end_ = 0;  // of the first one that is not visible
+  ChannelPosition released_ = 0;     // of the first unreleased one
   Counted counted_;
 };
 

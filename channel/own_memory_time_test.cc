@@ -1,5 +1,5 @@
-// The time that a side needs for its memory: none is created before there is a listener, its
-// creation can be interrupted, and it may take longer than a listener waits for a hello.
+// Tests the time that a side needs for its memory: it is not created before there is a listener,
+// its creation can be interrupted, and it may take longer than a listener waits for a hello.
 
 #include <atomic>
 #include <functional>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t kSteps = 4;
 
-// A side whose memory takes a little more than kSteps steps. It is asked before each step whether
-// to stop.
+// A side whose memory takes a little more than kSteps steps. It checks before each step whether to
+// stop.
 ChannelOptions in_steps(std::function<bool()> is_interrupted) {
   ChannelOptions options{.capacity = kSteps * kPopulateStepBytes, .message_bytes_max = 100};
   options.is_interrupted = std::move(is_interrupted);

@@ -114,7 +114,7 @@ Result<std::size_t> ChannelProducer::send_batch(std::span<const Outgoing> messag
 }
 
 Result<> ChannelProducer::drain(Deadline deadline) {
-  // A consumer that has ended may have released everything before its end.
+  // A consumer that has ended may have released everything before it ended.
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (side().end() == Errc::kOk && writer_.has_staged()) publish();
   // A commit() in another thread during the wait is misuse, and must not find a claim.

@@ -56,7 +56,7 @@ Errc ChannelCore::ended() {
   return end_;
 }
 
-// Continues a wait after each round of spinning, or instead of it.
+// Continues a wait after each round of spinning, or instead of spinning.
 Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   if (now - looked_ns_ >= kPeerLookNs) {
@@ -122,7 +122,7 @@ void ChannelSide::lower_ticket() {
 
 bool ChannelSide::prepare_to_poll(absl::FunctionRef<Errc()> look) {
   if (ticket_sleeps(ticket_)) lower_ticket();
-  take_peer_state(link_.look());  // takes packets of earlier sleeps
+  take_peer_state(link_.look());  // takes packets from earlier sleeps
   if (end_ != Errc::kOk) return false;
   raise_ticket();
   if (look() == Errc::kWouldBlock && !more_to_see_) {
@@ -166,7 +166,7 @@ Errc ChannelCore::look_at_peer() {
 // Sleeps until a packet or an interrupt arrives.
 void ChannelSide::await_peer(std::uint64_t timeout_ns) {
   keep_others_out();
-  // Even if the flag was seen already, because a raise precedes its signal.
+  // Even if the flag was already seen, because a raise precedes its signal.
   if (link_.await(wake_up_.get(), timeout_ns)) drain_eventfd(wake_up_.get());
   let_others_in();
 }

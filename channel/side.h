@@ -7,7 +7,7 @@
 // Invariants
 //  1. end() is kOk until the channel has ended for this side. Memory stays mapped, so everything
 //     that a killed producer had committed can still be read.
-//  2. No wait is longer than its deadline, and none depends on a wake-up: a sleep ends after at
+//  2. No wait exceeds its deadline, and none depends on a wake-up: a sleep ends after at
 //     most kChannelSleepNsMax.
 #pragma once
 
@@ -41,7 +41,7 @@ inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // poll interval while 
 struct EndWait {
   // Polls like the end's own waits. Has no effect that the end's holder can see.
   Errc (*look)(ChannelEnd& end, std::size_t bytes);
-  // The time (CLOCK_MONOTONIC) at which `look` returns another result without an event.
+  // The time (CLOCK_MONOTONIC) at which `look` returns a different result without an event.
   std::uint64_t (*look_by_ns)(const ChannelEnd& end);
   PaddedWord ChannelWords::* waits;  // the tally of such waits
 };
@@ -80,7 +80,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   }
 
   // Calls `look` until it returns anything but kWouldBlock, the deadline passes (nothing_by()), or
-  // the other side has ended and everything it sent was seen. `waits` counts such waits.
+  // the other side has ended and everything it sent has been seen. `waits` counts such waits.
   template <typename Look>
   Errc wait(const Look& look, std::uint64_t deadline_ns, PaddedWord& waits) {
     const Errc now = look();
@@ -105,9 +105,9 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   }
 
   // Called before a wait for room, by a side that has sent `messages` so far. If they are a run of
-  // messages since the last such wait, it returns some microseconds later. Otherwise each poll for
-  // room would take the line of the consumer's position away from it, and find room for only a few
-  // messages.
+  // messages since the last such wait, it returns a few microseconds later. Otherwise each poll for
+  // room would take the cache line with the consumer's position away from the consumer, and find
+  // room for few messages.
   void let_consumer_ahead(std::uint64_t messages);
 
   // A poll that stops before it has seen everything reports that. Then no call sleeps because of
@@ -134,10 +134,10 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   // event loop whose descriptor has become readable.
   void look_at_socket() { take_peer_state(link_.look()); }
 
-  // Ends the channel for this side, and notifies the other side. Ok if it had ended already.
+  // Ends the channel for this side, and notifies the other side. Ok if it had already ended.
   void close();
   Errc corrupt(const std::string& what);
-  // The result of every sender if the peer's position is invalid.
+  // The result for every sender if the peer's position is invalid.
   Errc released_too_much(const FrameWriter& writer);
   // Notes the error of a call. The channel continues.
   Errc misuse(absl::Status why) {

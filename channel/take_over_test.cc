@@ -55,7 +55,7 @@ absl::Status tend_until_decided(ChannelListener& listener) {
   }
 }
 
-// A successor that does the exchange by hand.
+// A successor that performs the exchange manually.
 struct RawSuccessor {
   explicit RawSuccessor(const std::string& path)
       : fd(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {}

@@ -49,7 +49,7 @@ constexpr char kBookAbout[] =
     "of the state of all books as of its sequence: if both are equal, the states are equal.";
 
 constexpr std::size_t kBooksInFullMax = 4;
-constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between blocks that are not redrawn in place
+constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between blocks not redrawn in place
 constexpr std::uint64_t kSettleNs = 1'000'000'000;  // maximum wait for the end of an event
 
 struct BookOptions {
@@ -101,7 +101,7 @@ class Book {
 
   bool all_asked_shown() const { return asked_ == options_.at.size(); }
   bool shows_in_place() const { return output_ == OutputFormat::kText && screen_.is_in_place(); }
-  // With --at only the chosen records are shown, and --follow waits for them.
+  // With --at, only the chosen records are shown, and --follow waits for them.
   bool shows_live() const { return options_.live && options_.at.empty(); }
 
   BookOptions options_;
@@ -110,13 +110,13 @@ class Book {
   Screen screen_;
   std::optional<InstrumentFilter> filter_;
   OrderBooks books_;
-  std::size_t asked_ = 0;  // elements of options_.at that have been shown
+  std::size_t asked_ = 0;  // elements of options_.at shown so far
   std::uint64_t caught_up_ns_ = 0;
   std::uint64_t shown_ns_ = 0;
   Sequence shown_ = kNoSequence;
   bool ever_shown_ = false;
-  bool snapshot_is_too_new_ = false;  // for the first record of --at
-  bool due_ = false;                  // show as soon as it is settled
+  bool snapshot_is_too_new_ = false;  // than the first record of --at
+  bool due_ = false;                  // show once the book is settled
   bool has_header_ = false;           // the CSV header has been printed
 };
 
@@ -209,7 +209,7 @@ std::vector<const OrderBook*> Book::selected() {
   return books;
 }
 
-// Ignores stale books: a book that lost records may never see the end of its event.
+// Ignores stale books: a book that lost records may never receive the end of its event.
 bool Book::settled() {
   if (books_.loading()) return false;
   return books_.settled() || std::ranges::all_of(selected(), [](const OrderBook* book) {
@@ -230,7 +230,7 @@ absl::Status Book::show_live() {
   return show();
 }
 
-// Levels per side. When the screen is redrawn in place, few enough for all books to fit.
+// Levels per side. If the screen is redrawn in place, few enough for all books to fit.
 std::size_t Book::depth_for(std::size_t books) const {
   constexpr std::size_t kHeadLines = 3;
   if (!shows_in_place() || books == 0) return options_.depth;
@@ -359,8 +359,8 @@ FollowResult Book::follow_bus() {
   return result;
 }
 
-// Chooses what a bus without a journal supports, for the options that the user did not set. Returns
-// false if the user set both.
+// For options that the user did not set, chooses values that a bus without a journal supports.
+// Returns false if the user set both.
 bool Book::use_ring_alone() {
   if (!options_.free_start && !options_.free_policy) return false;
   if (options_.free_start) options_.follow.from = "oldest";

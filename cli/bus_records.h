@@ -1,4 +1,4 @@
-// Checks that a command can decode the records of a bus.
+// Checks that a command can decode a bus's records.
 //
 // Thread safety: free function.
 #pragma once

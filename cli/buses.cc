@@ -1,4 +1,4 @@
-// lapwing buses: lists the buses of this machine.
+// lapwing buses: lists the buses on this machine.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -61,7 +61,7 @@ int list_buses(const BusesOptions& options) {
   absl::StatusOr<MachineMonitor> monitor =
       MachineMonitor::start({.directories = {}, .users = *users, .parts = BusParts::kRing});
   if (!monitor.ok()) return fail(monitor.status());
-  settle(*monitor);  // Buses of other users that have not been read by then are listed as not read.
+  settle(*monitor);  // Other users' buses that have not been read by then are listed as not read.
   const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   if (options.json) {
     std::cout << json_text(buses_json(reading), 2) << '\n' << std::flush;

@@ -111,7 +111,7 @@ absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
 void print_refusals(const ChannelListener& listener, std::uint64_t& printed) {
   if (listener.refused() == printed) return;
   printed = listener.refused();
-  if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only checked, or left
+  if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // client left or only checked
   say(log_entry(LogEvent::kClientRefused,
                 absl::StrCat("refused: ", std::string(listener.last_refusal().message()))));
 }

@@ -21,8 +21,8 @@
 
 namespace lapwing::cli {
 
-// Time that the listener may take to answer, without --retry. It answers late if it is stopped or
-// serves another client first.
+// How long the listener may take to answer without --retry. It answers late if it is stopped or
+// is serving another client.
 inline constexpr std::chrono::nanoseconds kAnswerTime = std::chrono::seconds(10);
 inline constexpr std::uint64_t kAcceptTurnNs = 200'000'000;  // between checks for a stop
 
@@ -52,17 +52,17 @@ void add_size_options(CLI::App& command, ChannelChoice& choice);  // --capacity,
 // --wait, --huge-pages, --numa-node, --expect-uid, --name.
 void add_channel_options(CLI::App& command, ChannelChoice& choice);
 
-// For frames whose payload begins at `payload_offset`. Error: kInvalidArgument if the sizes do not
-// fit together, before waiting for a peer.
+// For frames whose payload begins at `payload_offset`. Before waiting for a peer, returns
+// kInvalidArgument if the sizes are inconsistent.
 absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
                                                   std::uint32_t payload_offset);
 
-// Creates the socket, or takes it over from the process that has it.
+// Creates the socket, or takes it over from the process that holds it.
 absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
                                               const ChannelChoice& choice);
 
 // Prints the newest refusal if the listener has refused clients since the last call. `printed` is
-// the number of refusals at the last call, which this call updates.
+// the number of refusals at that call; this call updates it.
 void print_refusals(const ChannelListener& listener, std::uint64_t& printed);
 
 // Connects a ChannelProducer, a ChannelConsumer or a Duplex.

@@ -19,18 +19,18 @@ namespace lapwing::cli {
 
 class ChannelWait {
  public:
-  // `listener` is kept and tended while a peer is served. Null if the socket is not kept.
+  // `listener` is kept open and tended while a peer is served; null if it is not kept.
   explicit ChannelWait(ChannelListener* listener) : listener_(listener) {}
 
   struct Ready {
     bool channel = false;
     bool stream = false;
   };
-  // Sleeps until a descriptor is ready or a stop is requested. `stream_fd` is -1 if neither
-  // standard input nor output matters. `stream_events` is as for poll(); the end of the stream is
-  // always reported.
+  // Sleeps until a descriptor is ready or a stop is requested. `stream_fd` is -1 to
+  // ignore standard input and output. `stream_events` is as for poll(); the end of
+  // the stream is always reported.
   Ready wait(int channel_fd, int stream_fd, short stream_events);
-  // Tends the listener without sleeping, for callers that wait by other means.
+  // Tends the listener without sleeping, for callers that wait in another way.
   void look();
   // The error if poll() fails, for example because a container forbids it; otherwise ok. Loops must
   // check it, because no descriptor becomes ready after an error.
@@ -44,7 +44,7 @@ class ChannelWait {
   absl::Status status_;
 };
 
-inline constexpr std::uint64_t kSpinNs = 50'000;           // about a sleep plus a wake-up
+inline constexpr std::uint64_t kSpinNs = 50'000;           // about one sleep plus one wake-up
 inline constexpr std::uint64_t kBusyTurnNs = 100'000'000;  // maximum blocking time for `busy`
 
 // Returns the result of look() after at most one wait, as --wait requests: block(deadline) is the

@@ -1,4 +1,4 @@
-// lapwing checkpoint: keeps the state of a fold for late joiners.
+// lapwing checkpoint: maintains a fold's state for late joiners.
 #include <chrono>
 #include <cstdint>
 #include <iostream>

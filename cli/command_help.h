@@ -24,7 +24,7 @@ inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::
   return command;
 }
 
-// A command and the values of its options, which live as long as the command.
+// A command and its option values, which have the same lifetime.
 template <typename Options>
 struct AddedCommand {
   CLI::App& command;

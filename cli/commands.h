@@ -1,5 +1,5 @@
-// The commands of `lapwing`, one file each. Parsing sets `run` to the function of the given
-// command.
+// The commands of `lapwing`, one file each. Parsing sets `run` to the given command's
+// function.
 //
 // Thread safety: main's thread.
 #pragma once

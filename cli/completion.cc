@@ -1,4 +1,4 @@
-// lapwing completion: prints a script that completes commands, options and values in a shell.
+// lapwing completion: prints a script with which a shell completes commands, options and values.
 #include <iostream>
 #include <memory>
 #include <string>

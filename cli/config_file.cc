@@ -31,7 +31,7 @@ std::optional<std::string> text_of_value(const toml::node& value) {
 }
 
 // Returns the number of the first line with more than kLineDotsMax dots, or 0. Dots in strings and
-// comments count as well: a check that skips strings would have to parse TOML.
+// comments count as well, because skipping those would require parsing TOML.
 std::size_t line_of_many_dots(std::string_view text) {
   std::size_t line = 1;
   std::size_t dots = 0;
@@ -52,7 +52,7 @@ class ConfigFile {
   absl::Status apply();
 
  private:
-  // Sets the options of a table: the top level of the file, or the command's own table.
+  // Sets the options in a table: the top level of the file, or the command's own table.
   absl::Status set_all(const toml::table& table, bool is_own);
   // True if `name` is a command that reads such files.
   bool takes_config(const std::string& name) const;
@@ -94,7 +94,7 @@ absl::Status ConfigFile::apply() {
 absl::Status ConfigFile::set_all(const toml::table& table, bool is_own) {
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
-    if (!is_own && value.is_table() && takes_config(name)) continue;  // other command's table
+    if (!is_own && value.is_table() && takes_config(name)) continue;  // another command's table
     if (!seen_.insert(name).second) continue;
     if (const absl::Status done = set(name, value); !done.ok()) {
       return make_error(

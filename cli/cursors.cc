@@ -86,7 +86,7 @@ int show_cursors(const CursorsOptions& options) {
   for (const std::string& path : options.paths) {
     const absl::StatusOr<CursorContents> contents = read_cursor(disk, path);
     if (!contents.ok()) {
-      // A damaged cursor determines the exit code, because its code is the highest.
+      // A damaged cursor determines the exit code, because it has the highest code.
       code = std::max(code, fail(contents.status()));
       cursors.push_back(error_json(path, contents.status()));
     } else if (options.json) {

@@ -1,4 +1,4 @@
-// lapwing doctor: finds settings of this machine that make a bus fail or slow.
+// lapwing doctor: finds settings on this machine that make a bus fail or slow it down.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ constexpr char kDoctorAbout[] =
     "that changes it. Nothing is changed. Run it as the user who runs the bus.\n"
     "Exit code 1: there is a problem. If there is only advice, the exit code is 0.";
 
-// Size with the default options of a publisher.
+// The ring size with a publisher's default options.
 std::uint64_t default_ring_bytes() {
   return kCapacityDefaultMax * slot_bytes_for(PublisherOptions().record_bytes);
 }
@@ -46,7 +46,7 @@ struct DoctorOptions {
   bool json = false;
 };
 
-// The path as in the list of mounts, even if the last component does not exist yet.
+// The path as the mount list would contain it, even if its last component does not exist yet.
 std::string absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path found = std::filesystem::weakly_canonical(path, error);

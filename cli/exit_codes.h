@@ -65,7 +65,7 @@ std::string exit_codes_help();
 
 // Prints "lapwing: <message>" on standard error and returns the matching exit code.
 int fail(const absl::Status& status);
-// The same for invalid arguments.
+// Like fail(), for invalid arguments.
 int fail_usage(const std::string& why);
 
 }  // namespace lapwing::cli

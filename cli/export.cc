@@ -1,4 +1,4 @@
-// lapwing export: writes a range of a bus's records into a DBN or record file, from the journal and
+// lapwing export: writes a range of a bus's records to a DBN or record file, from the journal and
 // the ring file.
 #include <filesystem>
 #include <iostream>

@@ -44,7 +44,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   } else if (absl::ConsumePrefix(&rest, "time:")) {
     absl::Time time;
     std::string error;
-    // Times before 1970 have no unsigned nanoseconds. They mean the oldest record.
+    // Times before 1970 have no value in unsigned nanoseconds. They select the oldest record.
     if (absl::ParseTime(absl::RFC3339_full, rest, &time, &error)) {
       return Start::time(
           static_cast<std::uint64_t>(absl::ToUnixNanos(std::max(time, absl::UnixEpoch()))));
@@ -174,8 +174,8 @@ bool Loop::deliver(const FollowedRecords& records) {
   return !handlers_.on_records || check(handlers_.on_records(records));
 }
 
-// Prints the note before the first record that it concerns, and again if a later session has
-// another note.
+// Prints the note before the first record to which it applies, and again if a later session has a
+// different note.
 void Loop::print_schema_note(const std::string& note) {
   if (note == schema_note_) return;
   schema_note_ = note;
@@ -243,7 +243,7 @@ LogLevel level_of(const Event& event) {
   }
 }
 
-// One readable line: "gap 101..200 (100 records, lapped), the journal has it".
+// One line of text: "gap 101..200 (100 records, lapped), the journal has it".
 std::string describe(const Event& event) {
   const Gap& gap = event.gap;
   const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
@@ -347,7 +347,7 @@ void add_journal_option(CLI::App& command, FollowOptions& options) {
 
 namespace {
 
-// Sets the journal in which the start begins, if the options name one.
+// Sets the journal to start in, if the options name one.
 absl::Status choose_journal(const FollowOptions& options, Start& start) {
   const bool reads_history = start.kind == Start::Kind::kOldest ||
                              start.kind == Start::Kind::kSequence ||
@@ -426,7 +426,7 @@ nlohmann::ordered_json latency_json(const FineHistogram& latency) {
 
 namespace {
 
-// An age that was not measured is null, not 0.
+// Ages that were not measured are null, not 0.
 void add_latencies(const Latencies& latencies, nlohmann::ordered_json& summary) {
   summary["latency_ns"] = nullptr;
   if (latencies.age_ns.count() > 0) summary["latency_ns"] = latency_json(latencies.age_ns);

@@ -1,5 +1,5 @@
 // Shared by the commands that follow a bus: options, loop, summary and exit code. `tail`, `record`
-// and `export` differ only in how they use a record.
+// and `export` differ only in what they do with a record.
 //
 // Thread safety: one thread.
 #pragma once
@@ -41,7 +41,7 @@ struct FollowOptions {
   bool summary = false;
 };
 
-// --from, --count, and the options of add_end_options: the same in every command.
+// --from, --count, and the options of add_end_options, which are the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --name, --until-closed, --reattach, --summary.
 void add_end_options(CLI::App& command, FollowOptions& options);
@@ -56,7 +56,7 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
                                                         const std::string& name);
 // True if the command only displays records: standard output is a terminal and --name is not given.
 bool is_for_a_person(const FollowOptions& options);
-// Opens a subscriber with those options, after `choose` has changed them.
+// Opens a subscriber with these options, after `choose` has adjusted them.
 absl::StatusOr<RecordSource> open_source(
     const FollowOptions& options, const std::string& name,
     const std::function<void(SubscriberOptions&)>& choose = {});
@@ -68,19 +68,19 @@ struct FollowedRecords {
   std::uint32_t record_bytes = 0;
   const std::string& schema;
   const std::shared_ptr<const Schema>& description;  // null: not described
-  std::uint64_t conflated = 0;  // older records that this one replaces, with a ConflatedReader
+  std::uint64_t conflated = 0;  // older records replaced by this one (ConflatedReader)
 };
 
 // Callbacks for the records and events of a bus. A returned error ends the run.
 struct FollowHandlers {
   std::function<absl::Status(const FollowedRecords& records)> on_records;
   std::function<absl::Status(const Event& event)> on_event;
-  // An entry of the state that a start from a snapshot begins with. If empty, entries are skipped.
+  // Called with each state entry when starting from a snapshot. If empty, entries are skipped.
   std::function<absl::Status(std::span<const std::byte> entry)> on_state;
-  // Returns true for records to keep. If empty, all records are kept.
+  // Returns true for the records to keep. If empty, all records are kept.
   std::function<bool(std::span<const std::byte> record)> keep;
-  // Returns true to end early, in addition to --count and --until-closed. Called after every event
-  // and after every batch, then with a null event.
+  // Returns true to end early, in addition to --count and --until-closed. Called after every event,
+  // and after every batch with a null event.
   std::function<bool(const Event* event, Sequence last)> done;
   // Called a few times per second, whether records arrive or not.
   std::function<absl::Status()> on_tick;
@@ -90,8 +90,8 @@ struct FollowResult {
   std::uint64_t records = 0;  // kept
   Sequence first = kNoSequence;
   Sequence last = kNoSequence;
-  // XXH3-64 over the bytes of the kept records in delivery order. Entries of a state are not
-  // records. A start from a snapshot as of S has the same digest as a start at seq:S+1.
+  // XXH3-64 over the bytes of the kept records in delivery order. State entries are not included,
+  // so a start from a snapshot as of S has the same digest as a start at seq:S+1.
   std::uint64_t digest = 0;
   Sequence state_as_of = kNoSequence;
   bool counted = false;  // --count was reached
@@ -112,7 +112,7 @@ FollowResult follow(RecordSource& source, const FollowOptions& options,
 // The percentiles that the summaries contain.
 nlohmann::ordered_json latency_json(const FineHistogram& latency);
 
-// Ages of records when shown: since their time of publishing or, if unknown, their own timestamp.
+// Ages of records when shown: since their publish time or, if unknown, their own timestamp.
 using Latencies = BasicAges<FineHistogram>;
 
 // Prints the summary as one line of JSON on standard output, with `latencies` if not null.

@@ -41,7 +41,7 @@ constexpr char kHealthAbout[] =
     "there is no publisher, if its process is stopped or silent for 3 s, or if it does not\n"
     "answer. It is 6 if its journal has failed, or journaling was stopped.";
 
-// A subscriber reports its position at most this long after a change.
+// A subscriber reports its position within this time after the position has changed.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
 
 constexpr std::size_t kNamedMax = 8;  // maximum number of subscribers in the line
@@ -63,7 +63,7 @@ bool is_own(const SubscriberStatus& subscriber, uid_t owner) {
   return subscriber.uid == owner || subscriber.uid == 0;
 }
 
-// Includes the user unless it is the bus's owner or root.
+// Includes the user name unless the user is the bus's owner or root.
 std::string named(const SubscriberStatus& subscriber, uid_t owner) {
   const std::string name =
       subscriber.name.empty() ? "one without a name" : printable(subscriber.name);
@@ -83,7 +83,7 @@ std::optional<Health> ill_journal(const RingStatus& ring) {
                                         ", and the bus continues without a journal")};
 }
 
-// Returns the problem of a subscriber, regardless of the limits; empty if there is none.
+// Returns a subscriber's problem, regardless of the limits; empty if it has none.
 std::string why_ill(const SubscriberStatus& subscriber) {
   if (subscriber.observes) return "";
   const Observed& observed = subscriber.observed;
@@ -104,7 +104,7 @@ std::string why_ill(const SubscriberStatus& subscriber) {
   return "";
 }
 
-// Checks --max-lag, and --max-delay by `due`, the record that was the newest that long ago.
+// Checks --max-lag and --max-delay. `due` is the record that was the newest --max-delay ago.
 std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& options,
                      Sequence due) {
   if (subscriber.is_missing()) return "";
@@ -115,7 +115,7 @@ std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& op
                       absl::FormatDuration(absl::Nanoseconds(options.delay_max_ns)), " ago");
 }
 
-// All problems of subscribers, in one line; nullopt if there are none.
+// All subscribers' problems in one line; nullopt if there are none.
 std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subscribers,
                                       const HealthOptions& options, Sequence due, uid_t owner) {
   std::vector<std::string> reasons;
@@ -135,7 +135,7 @@ std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subsc
       continue;
     reasons.push_back(absl::StrCat(printable(name), " is expected and not attached"));
   }
-  // Other users come last: a member of the group may attach many subscribers with problems.
+  // Other users come last: a group member may attach many subscribers with problems.
   std::ranges::move(reasons_of_others, std::back_inserter(reasons));
   if (reasons.empty()) return std::nullopt;
   const std::size_t more = reasons.size() - std::min(reasons.size(), kNamedMax);
@@ -202,7 +202,7 @@ int show_health(const HealthOptions& options) {
   return health->exit_code;
 }
 
-// Returns why the name for --expect is invalid; empty if it is valid.
+// Returns why the name given to --expect is invalid; empty if it is valid.
 std::string why_no_name(const std::string& name) {
   return name.empty() ? "the name is empty. Give the name of a subscriber as `lapwing subscribers` "
                         "shows it"

@@ -270,8 +270,8 @@ absl::Status no_channel_at(const std::string& path, std::size_t hidden) {
                                                "; `lapwing info --channels` lists all channels"));
 }
 
-// Prints the channel of the socket at `path`, or all channels that this user may read if it is
-// empty.
+// Prints the channel whose socket is at `path`, or if that is empty, all channels that this user
+// may read.
 int show_channels(const std::string& path, bool json) {
   absl::StatusOr<ChannelList> list = gather_channel_status();
   if (!list.ok()) return fail(list.status());

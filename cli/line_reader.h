@@ -18,13 +18,13 @@ class LineReader {
  public:
   static constexpr std::size_t kReadBytesMin = 256 * 1024;
 
-  // The buffer has room for a line of `line_bytes_max` and a large read after it. Its memory is
-  // touched only as far as lines need it.
+  // The buffer has room for a line of `line_bytes_max` and a large read after it. Memory is touched
+  // only as lines need it.
   explicit LineReader(std::size_t line_bytes_max)
       : capacity_(line_bytes_max + kReadBytesMin), bytes_(new char[capacity_]) {}
 
   // Reads once, as much as fits. There is room if line() returns nullopt and the unfinished line is
-  // not too long. Returns as read(): 0 at the end of the input, -1 with errno.
+  // not too long. Returns what read() returns: 0 at the end of the input, -1 and errno.
   ssize_t read_more(int fd) {
     if (begin_ > 0 && capacity_ - end_ < kReadBytesMin) {
       std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);
@@ -38,8 +38,8 @@ class LineReader {
   }
   bool at_end() const { return at_end_; }
 
-  // Returns the first line that was not taken, without its line feed; the same line until take().
-  // Returns nullopt if the line is unfinished. At the end of the input a line needs no line feed.
+  // Returns the first line not taken yet, without its line feed; the same line until take().
+  // Returns nullopt if the line is unfinished. At the end of the input, a line needs no line feed.
   std::optional<std::span<const std::byte>> line() {
     if (!found_) {
       const char* from = bytes_.get() + begin_ + scanned_;
@@ -55,7 +55,7 @@ class LineReader {
   }
   void take() {
     begin_ += scanned_;
-    if (begin_ < end_) ++begin_;  // skips its line feed
+    if (begin_ < end_) ++begin_;  // skip its line feed
     if (begin_ == end_) begin_ = end_ = 0;
     scanned_ = 0;
     found_ = false;
@@ -68,7 +68,7 @@ class LineReader {
  private:
   std::size_t capacity_;
   std::unique_ptr<char[]> bytes_;
-  std::size_t begin_ = 0;    // first line that was not taken
+  std::size_t begin_ = 0;    // first line not taken yet
   std::size_t end_ = 0;      // end of the bytes read
   std::size_t scanned_ = 0;  // bytes from begin_ without a line feed
   bool found_ = false;       // the line ends at begin_ + scanned_

@@ -31,7 +31,7 @@ std::string bus_of(const CLI::App& app) {
   return bus == nullptr || bus->results().empty() ? "" : bus->results().front();
 }
 
-// Help and version go to standard output, an error in the arguments to standard error.
+// Help and version go to standard output, argument errors to standard error.
 int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitDone : kExitOther;
   std::cerr << printable(error.what()) << "\nRun with --help for more information.\n";
@@ -55,10 +55,10 @@ int run_program(int argc, char** argv) {
   return run();
 }
 
-// Returns the exit code of a command that ended with `code`, after flushing its output.
+// Flushes the output of a command that ended with `code`, and returns the exit code.
 int settle(int code) {
   const absl::Status output = told_of_lost_output() ? absl::OkStatus() : flush_output();
-  // A reader that has closed the pipe needs no more output, as `head` does. That is not an error.
+  // It is not an error if the reader, for example `head`, has closed the pipe.
   const bool is_lost = !output.ok() && !is_output_unread();
   if (is_lost) fail(output);
   return code == kExitDone && (is_lost || out_of_processor_time()) ? kExitOther : code;

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMessagesPerWrite = 256;
 
 class MessageWriter {
  public:
-  // `by_line` adds a line feed after each message. `show_types` adds its type and a tab before it.
+  // `by_line` adds a line feed after each message. `show_types` adds the type and a tab before it.
   MessageWriter(int fd, bool by_line, bool show_types)
       : fd_(fd), by_line_(by_line), show_types_(show_types) {}
 
@@ -28,12 +28,12 @@ class MessageWriter {
     std::size_t messages = 0;  // written completely
     absl::Status status;
   };
-  // Writes all messages, at most kMessagesPerWrite. Errors: kNoSpace, kSystem; the message contains
-  // the number of the missing message, counted over all calls. A stop (stop_signal.h) ends a
+  // Writes all messages, at most kMessagesPerWrite. Errors: kNoSpace, kSystem; the error text
+  // contains the unwritten message's number, counted over all calls. A stop (stop_signal.h) ends a
   // blocked write.
   Written write(std::span<const Message> messages);
 
-  // The error for a descriptor whose reader has closed it.
+  // The error if the descriptor's reader has closed it.
   absl::Status closed() const;
 
  private:
@@ -49,12 +49,12 @@ class MessageWriter {
   std::uint64_t written_ = 0;  // messages, over all calls
 
   // State of one call.
-  std::array<iovec, 3 * kMessagesPerWrite> vectors_;  // the rest of each vector
-  std::size_t next_ = 0;                              // first vector that is not written completely
+  std::array<iovec, 3 * kMessagesPerWrite> vectors_;  // the unwritten part of each vector
+  std::size_t next_ = 0;                              // first vector not written completely
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;  // bytes to write
   std::size_t bytes_written_ = 0;
-  std::array<std::size_t, kMessagesPerWrite> ends_;  // message ends, as offsets in those bytes
+  std::array<std::size_t, kMessagesPerWrite> ends_;  // ends of the messages, as byte offsets
   std::array<std::string, kMessagesPerWrite> types_;
 };
 

@@ -1,4 +1,4 @@
-// The sentence about buses that `buses` and `top` do not show.
+// The sentence about the buses that `buses` and `top` do not show.
 //
 // Thread safety: a free function.
 #pragma once

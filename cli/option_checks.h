@@ -1,4 +1,4 @@
-// Validators of options. Invalid values are refused before the command begins, with a message that
+// Option validators. Invalid values are refused before the command begins, with a message that
 // names the option.
 //
 //   command.add_option("--keep", keep, "…")->check(whole_number(1));
@@ -6,8 +6,8 @@
 //   command.add_option("--linger", linger_ns, "…")->transform(as_duration_ns({.zero = true}));
 //
 // CLI11 converts -1 to the largest unsigned number, so numbers are checked here. A duration has a
-// unit (250ms, 10s, 5m, 1h30m, 1d). Only 0 needs no unit, and only options that define a time of
-// zero accept it.
+// unit (250ms, 10s, 5m, 1h30m, 1d). Only 0 needs no unit, and it is accepted only by options that
+// define a time of zero.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace lapwing::cli {
 
-// For an option with a default that is not empty.
+// For an option with a non-empty default.
 inline CLI::Validator not_empty() {
   return CLI::Validator(
       [](const std::string& text) { return text.empty() ? std::string("it is empty") : ""; }, "");
@@ -45,7 +45,7 @@ inline CLI::Validator renamed(const std::string& old_name, const std::string& na
   return CLI::Validator(rename, "");
 }
 
-// The names in a table of lapwing/detail/enum_names.h, and the value of a name.
+// The names in a table from lapwing/detail/enum_names.h, and the value of a name.
 template <typename Table>
 std::vector<std::string> names_in(const Table& table) {
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ inline bool parse_bytes(absl::string_view text, std::uint64_t& bytes) {
   return true;
 }
 
-// For an option bound to a number of bytes.
+// For an option that is bound to a number of bytes.
 inline CLI::Validator size_in_bytes(std::uint64_t min, std::uint64_t max = kNoMax) {
   const auto convert = [min, max](std::string& text) -> std::string {
     std::uint64_t bytes = 0;

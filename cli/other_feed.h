@@ -1,5 +1,5 @@
-// The warning of `record` and `export` when a DBN file receives records of a feed that its metadata
-// does not describe.
+// The warning that `record` and `export` print when a DBN file receives records from a feed that
+// its metadata does not describe.
 //
 // Thread safety: free function.
 #pragma once

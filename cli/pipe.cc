@@ -57,15 +57,15 @@ class Pipe {
   PipeTally tally_;
   PipeSender sender_;
   PipeReceiver receiver_;
-  std::uint64_t began_ns_ = 0;  // time of the first connection
+  std::uint64_t began_ns_ = 0;  // when the first peer connected
 };
 
 absl::Status wrong(const std::string& why) {
   return make_error(Errc::kInvalidArgument, why);
 }
 
-// Leaves the channel open after a failure, because the peer would take a closed channel for the end
-// of the input. When the process exits, the peer detects that this side died.
+// Leaves the channel open after a failure, because the peer would mistake a closed channel for the
+// end of the input. When the process exits, the peer detects that this side has died.
 void leave_open(ChannelProducer producer) {
   [[maybe_unused]] static const auto* left = new ChannelProducer(std::move(producer));
 }
@@ -115,7 +115,7 @@ absl::Status Pipe::connect() {
   ChannelWait wait(nullptr);
   if (options_.sends()) {
     auto producer = connect_end<ChannelProducer>(options_.place, channel_);
-    catch_stop_signals();  // until here nothing needs an orderly shutdown
+    catch_stop_signals();  // nothing before this needs an orderly shutdown
     return producer.ok() ? send_to(*std::move(producer), wait) : producer.status();
   }
   auto consumer = connect_end<ChannelConsumer>(options_.place, channel_);
@@ -123,7 +123,7 @@ absl::Status Pipe::connect() {
   return consumer.ok() ? receive_from(*std::move(consumer), wait) : consumer.status();
 }
 
-// Serves the next peer to its end. kTimedOut, kInterrupted: a stop was requested before a peer
+// Serves the next peer until it ends. kTimedOut, kInterrupted: a stop was requested before a peer
 // connected. kClosed: another process has taken over the socket.
 absl::Status Pipe::serve(std::optional<ChannelListener>& listener) {
   const auto wait_beside = [&] {

@@ -1,4 +1,4 @@
-// The options, the counts and the two sides of `lapwing pipe`.
+// The options, counters and two sides of `lapwing pipe`.
 //
 // Thread safety: one thread. A side borrows all its arguments.
 #pragma once
@@ -32,7 +32,7 @@ struct PipeOptions {
   std::string messages = "raw";
   std::uint32_t type = 0;
   bool show_types = false;
-  bool shapes_messages = false;  // sizes or a type were given, which only the sender may choose
+  bool shapes_messages = false;  // sizes or a type were given; only senders may choose them
   bool summary = false;
 
   bool sends() const { return send || (!receive && !place.listens()); }
@@ -43,8 +43,8 @@ struct PipeTally {
   std::uint64_t peers = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;   // payload bytes
-  std::uint64_t lost = 0;    // messages sent, but not taken by a peer that ended
-  ChannelCounters counters;  // of all peers together
+  std::uint64_t lost = 0;    // messages sent, but not taken before the peer ended
+  ChannelCounters counters;  // for all peers together
 
   void add(const ChannelCounters& of_one) {
     counters.full_waits += of_one.full_waits;
@@ -54,15 +54,15 @@ struct PipeTally {
   }
 };
 
-// Errors caused by the peer. With --keep, the next peer is served.
+// True for errors caused by the peer. With --keep, the next peer is served.
 inline bool is_end_of_peer(const absl::Status& status) {
   return errc_of(status) == Errc::kPeerGone || errc_of(status) == Errc::kCorrupt;
 }
 
-// Writes a channel to standard output.
+// Writes a channel's messages to standard output.
 //
-// Messages are written from the sender's memory and released afterwards. Therefore every message
-// that the sender counts as taken has been written to standard output.
+// Messages are written from the sender's memory and released afterwards. So every message that the
+// sender counts as taken has been written to standard output.
 class PipeReceiver {
  public:
   PipeReceiver(const PipeOptions& options, PipeTally& tally)
@@ -98,7 +98,7 @@ class PipeSender {
  public:
   PipeSender(const PipeOptions& options, PipeTally& tally) : options_(options), tally_(tally) {}
 
-  // Sends to this peer until the input has ended and everything was taken, or a stop is requested.
+  // Sends to this peer until the input has ended and all of it is taken, or a stop is requested.
   // If the peer ends, the error is kPeerGone or kCorrupt, and unsent input is kept for the next
   // peer. Errors: kLimit (a line is longer than the largest message), kSystem (standard input).
   absl::Status run(ChannelProducer& producer, ChannelWait& wait);

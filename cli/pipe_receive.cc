@@ -39,7 +39,7 @@ Result<std::size_t> PipeReceiver::next_batch() {
         return batch;
       },
       [&] {
-        // Requests no events of standard output, so poll reports only that its reader has ended.
+        // Requests no events for standard output, so poll reports only that its reader has ended.
         if (consumer_->arm()) {
           output_closed_ = wait_->wait(consumer_->fd(), STDOUT_FILENO, 0).stream;
         }

@@ -45,7 +45,7 @@ absl::Status PipeSender::send_all() {
   return absl::OkStatus();
 }
 
-// Waits for input and for the end of the peer. Sends the input if there is any.
+// Waits for input or for the peer to end. Sends the input if there is any.
 absl::Status PipeSender::await_input() {
   const ChannelWait::Ready ready = wait_->wait(producer_->fd(), STDIN_FILENO, POLLIN);
   if (ready.channel) {
@@ -57,7 +57,7 @@ absl::Status PipeSender::await_input() {
   return lines_ ? send_lines() : send_raw();
 }
 
-// Sends the result of one read as one message, read directly into the channel's memory.
+// Sends the result of one read, made directly into the channel's memory, as one message.
 absl::Status PipeSender::send_raw() {
   const auto room = await_room(producer_->message_bytes_max());
   if (room.error() == Errc::kWouldBlock) return absl::OkStatus();  // a stop
@@ -81,7 +81,7 @@ absl::Status PipeSender::send_lines() {
   return got < 0 ? absl::OkStatus() : send_read_lines();
 }
 
-// Sends all complete lines that were read. They are committed together, or when the channel is
+// Sends all complete lines read so far. They are committed together, or whenever the channel is
 // full.
 absl::Status PipeSender::send_read_lines() {
   while (const auto line = lines_->line()) {

@@ -6,7 +6,7 @@
 
 namespace lapwing::cli {
 
-// Opens /dev/null for each closed standard stream, so that no file of a bus gets its number.
+// Opens /dev/null for each closed standard stream, so that no bus file gets its descriptor number.
 // Reading it as standard input or writing it as standard output fails.
 void reserve_standard_streams();
 

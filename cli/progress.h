@@ -14,7 +14,7 @@ class Progress {
  public:
   Progress();
   ~Progress();  // ends the line
-  // `total` is 0 if it is not known. Reads the clock; call it once per batch.
+  // `total` is 0 if unknown. Reads the clock; call it once per batch.
   void show(const std::string& verb, std::uint64_t count, std::uint64_t total,
             const std::string& things = "records");
   // Removes the line before a message is printed. The next show() draws it again.

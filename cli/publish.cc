@@ -58,13 +58,13 @@ struct PublishOptions {
   std::uint64_t loop = 1;
   std::string on_new_source = "refuse";
   std::uint64_t await = 0;
-  std::string schema;  // the schema to publish if a DBN source has several
+  std::string schema;  // which schema to publish if a DBN source has several
   std::string journal;
   std::uint64_t sync_interval_ns = 10'000'000;  // 0: on request only
   std::string on_journal_lag = "wait";
   std::string on_journal_failure = "continue";
   std::string group;
-  std::string of_journal;  // an option that was given and requires a journal
+  std::string of_journal;  // a given option that requires a journal
   std::uint64_t linger_ns = 0;
   bool summary = false;
 };
@@ -113,7 +113,7 @@ class Publish {
   std::optional<RecordClock> restamped_;  // set with --restamp
   std::uint64_t fingerprint_ = 0;         // of the source; 0 for a stream
   ResumedFeed resumed_;
-  std::uint64_t in_journal_ = 0;  // records of the source that --resume did not publish again
+  std::uint64_t in_journal_ = 0;  // source records that --resume did not republish
   std::size_t subscribers_most_ = 0;
   ServiceWatchdog watchdog_;
   FineHistogram publish_ns_;
@@ -150,9 +150,9 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   return publisher;
 }
 
-// Identifies a source that can be read again by its content, so that a later --resume finds it.
+// If the source can be read again, identifies it by its content, so that a later --resume finds it.
 absl::Status Publish::identify_source() {
-  // Passes over a journal differ if retention removed segments between them.
+  // Two passes over a journal differ if retention has removed segments in between.
   if (options_.publisher.resume && options_.loop != 1 &&
       absl::StartsWith(options_.source, "journal:")) {
     return make_error(Errc::kInvalidArgument,
@@ -179,7 +179,7 @@ absl::Status Publish::identify_source() {
 // Called after journal recovery and before the session begins.
 absl::StatusOr<std::uint64_t> Publish::resume(const ResumePoint& point) {
   const std::string& source = options_.source;
-  // Without a fingerprint and a record to compare, only the source's path identifies it.
+  // Without a fingerprint and a record to compare, the source is identified only by its path.
   const bool is_known = point.is_listed && (point.by_content || !point.last_record.empty());
   if (!is_known && point.has_records && options_.on_new_source == "refuse") {
     return make_error(
@@ -314,7 +314,7 @@ void Publish::print_summary() const {
   std::cout << json_text(summary) << '\n';
 }
 
-// Returns true if the journal ended before the feed, and prints which records it lacks.
+// Returns true if the journal ended before the feed, and prints which records are not in it.
 bool Publish::warn_of_records_not_journaled(const absl::Status& closed) {
   const Sequence durable = publisher_->durable();
   const Sequence head = publisher_->head();
@@ -329,7 +329,7 @@ int Publish::run() {
   if (absl::Status opened = open(); !opened.ok()) {
     if (stopped_while_waiting(opened)) return kExitDone;
     const int code = fail(opened);
-    // Opening times out if the disk is slow, not because another process holds the bus.
+    // Opening times out because the disk is slow, not because another process holds the bus.
     return errc_of(opened) == Errc::kTimedOut ? kExitOther : code;
   }
   notify_ready(absl::StrCat("publishing on ", options_.publisher.directory));

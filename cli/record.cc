@@ -1,4 +1,4 @@
-// lapwing record: writes the records of a bus into a DBN or record file, and resumes after a crash.
+// lapwing record: writes the records of a bus to a DBN or record file, and resumes after a crash.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -114,7 +114,7 @@ bool parse_rotate_at(absl::string_view text, Rotation& rotation, bool& has_weekd
   return hours < 24 && minutes < 60;
 }
 
-// Error: kInvalidArgument with the name of the option.
+// Error: kInvalidArgument; the message names the option.
 absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
   Rotation rotation{.bytes = options.rotate_bytes};
   bool has_weekday = false;

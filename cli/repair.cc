@@ -1,5 +1,5 @@
-// lapwing repair: restores data from its second copy, and ends a journal that is damaged beyond
-// that.
+// lapwing repair: restores data from its second copy, and ends a journal that cannot be restored in
+// this way.
 #include <filesystem>
 #include <iostream>
 
@@ -38,8 +38,8 @@ struct RepairOptions {
   bool json = false;
 };
 
-// bus.json contains the path of the journal and may be untrusted. A journal outside the bus
-// directory is changed only if the user names it.
+// bus.json contains the journal's path, and may be untrusted. A journal outside the bus directory
+// is changed only if the user names it.
 absl::Status check_journal_is_meant(const RepairOptions& options, const std::string& root) {
   std::error_code none;  // ignored: a path that cannot be resolved does not match
   const std::string named = options.journal.empty()

@@ -22,8 +22,8 @@ const char* priority_of(LogLevel level) {
   return level == LogLevel::kWarning ? "<4>" : "<3>";
 }
 
-// systemd sets the device and inode of the journal socket. Standard error may have been redirected
-// since.
+// systemd sets the device and inode of the journal socket. Standard error may since have been
+// redirected.
 bool is_standard_error_the_journal() {
   const char* const stream = std::getenv("JOURNAL_STREAM");
   struct stat status{};

@@ -1,7 +1,7 @@
 // Prints a command's messages on standard error, as text or, with --log json, as one object per
 // line.
 //
-// Untrusted text passes through printable() before it is printed there or in tables, so that no
+// Untrusted text passes through printable() before it is printed in messages or tables, so that no
 // path, name or argument can control the terminal.
 //
 // Thread safety: say() from any thread; the others from main's thread, before another thread
@@ -21,10 +21,10 @@ void add_log_option(CLI::App& command);
 void set_log_bus(const std::string& bus);
 bool logs_json();
 
-// Writes one line with one write, so that the lines of two threads or processes do not mix. As text
-// it is "lapwing: <message>", preceded by a priority if standard error is systemd's journal.
+// Writes one line with one write, so that lines from different threads or processes do not mix. As
+// text, it is "lapwing: <message>", preceded by a priority if standard error is systemd's journal.
 void say(const LogEntry& entry);
-// Prints a message without an event name of its own, as `note`.
+// Prints a message that has no event name of its own under the name `note`.
 void say(const std::string& line);
 
 }  // namespace lapwing::cli

@@ -18,8 +18,8 @@ class Screen {
   bool is_in_place() const { return terminal_ && live_; }
   // The number of lines that fit on the screen.
   std::size_t lines_max() const;
-  // Prints lines, each with its line feed. In place they are cut to the size of the terminal.
-  // Otherwise all lines are printed, with an empty line between two blocks. Error: kSystem.
+  // Prints lines, each with its line feed. When redrawn in place, they are truncated to the
+  // terminal's size. Otherwise all are printed, with an empty line between blocks. Error: kSystem.
   absl::Status show(const std::string& lines);
   // Keeps the current block: the next one starts below it. Call it before other output.
   void keep() { shown_lines_ = 0; }

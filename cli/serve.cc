@@ -50,11 +50,11 @@ constexpr char kServeAbout[] =
     "of a bus. /api/v1/view?bus=NAME is a WebSocket with the order books and trades of a bus, its\n"
     "quotes, or its newest records.";
 
-// Descriptors for connections and other files. Further clients wait.
+// Descriptors for connections and other files. Clients beyond these wait.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
 
-// Maximum wait for a read in progress and for views at shutdown. Stopping them leaves nothing
-// half-done.
+// Maximum wait at shutdown for views and for a read in progress. Stopping
+// either leaves nothing half-done.
 constexpr std::uint64_t kEndNsMax = 5 * kNsPerSecond;
 
 struct ServeOptions {
@@ -80,7 +80,7 @@ absl::StatusOr<ExpectedSubscriber> parse_expected(const std::string& text) {
   return ExpectedSubscriber{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// Parses each distinct text once.
+// Parses the texts, each distinct text only once.
 template <typename Value>
 absl::StatusOr<std::vector<Value>> parse_each(const std::vector<std::string>& texts,
                                               const auto& parse) {
@@ -146,10 +146,10 @@ std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
                       is_v6 ? "]" : "", ":", port, "/");
 }
 
-// Ends the process if shutdown waits for a file system that does not answer.
+// Ends the process if the shutdown waits for an unresponsive file system.
 class EndWatch {
  public:
-  // Call it before descriptors and threads can run out. Errors: kLimit, kSystem.
+  // Call it while descriptors and threads are still available. Errors: kLimit, kSystem.
   static absl::StatusOr<std::unique_ptr<EndWatch>> start() {
     absl::StatusOr<StopEvent> begun = StopEvent::make();
     if (!begun.ok()) return begun.status();

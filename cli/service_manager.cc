@@ -35,7 +35,7 @@ std::uint64_t watchdog_us() {
 
 #endif
 
-// Escapes line breaks in paths, which would begin another assignment.
+// Escapes line breaks in paths, because a line break would start a new assignment.
 std::string status_line(const std::string& status) {
   return absl::StrCat("STATUS=", printable(status));
 }

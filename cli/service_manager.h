@@ -1,5 +1,5 @@
 // Notifications to systemd (sd_notify(3)): ready, status, watchdog and stopping. They do nothing
-// without a service manager, or if the build has no libsystemd.
+// without a service manager, or in a build without libsystemd.
 //
 // Thread safety: the first three from any thread; ServiceWatchdog from one thread.
 #pragma once
@@ -15,8 +15,8 @@ void notify_ready(const std::string& status);
 void notify_status(const std::string& status);
 void notify_stopping(const std::string& status);
 
-// Watchdog notifications for a service manager that expects them (WatchdogSec=). The working thread
-// sends them between units of work, so a thread that hangs sends none.
+// Watchdog notifications for a service manager that expects them (WatchdogSec=). The thread that
+// does the work sends them between units of work, so if it hangs, none are sent.
 class ServiceWatchdog {
  public:
   ServiceWatchdog();

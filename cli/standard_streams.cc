@@ -15,7 +15,7 @@ namespace {
 
 bool lost_output_told = false;
 
-// Returns false if the stream is closed or open only for the other direction.
+// Returns false if the stream is closed, or open only in the other direction.
 bool allows(int fd, int refused_mode) {
   const int flags = fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) != refused_mode;
@@ -30,7 +30,7 @@ absl::Status lost_output(int sys_errno) {
   if (is_output_unread()) {
     return make_error(Errc::kSystem, "standard output is closed: its reader has ended");
   }
-  // If an earlier write failed, its reason is no longer known.
+  // Used if an earlier write failed, because the reason is no longer known.
   const char kLost[] = "cannot write all output to standard output";
   if (sys_errno != 0) return make_system_error(sys_errno, kLost);
   return make_error(Errc::kSystem, absl::StrCat(kLost, ": its disk is full or failed"));

@@ -116,7 +116,7 @@ absl::Status StateCommand::open() {
   return absl::OkStatus();
 }
 
-// The field of the key if it is a single unsigned number, otherwise null.
+// The key's field if it is a single unsigned number, otherwise null.
 const Field* StateCommand::number_key() const {
   if (description_ == nullptr || shape().name != kFoldLatest) return nullptr;
   const Field* const key = description_->find(FieldRole::kKey);
@@ -206,7 +206,7 @@ absl::Status StateCommand::print_entries(const Selection& selection) const {
                     absl::StrCat("the state as of ", as_of(), " has no entry ", options_.key));
 }
 
-// If the fold does not keep a record's sequence, the line contains no number.
+// If the fold does not keep the records' sequences, the line contains no number.
 std::string StateCommand::entry_text(std::span<const std::byte> entry) const {
   const Sequence place = checkpoint_->fold().place_of(entry);
   return place == kNoSequence ? format_.text(shown(entry)) : format_.text(place, shown(entry));

@@ -14,7 +14,7 @@
 namespace lapwing::cli {
 namespace {
 
-// Lock-free, so that signal handlers may set them.
+// Lock-free, so signal handlers may set them.
 StickyFlag stop_flag;
 StickyFlag processor_time_flag;
 StickyFlag catching_flag;
@@ -32,7 +32,7 @@ void on_stop(int number) {
   request_stop();
 }
 
-// The kernel repeats the signal every second.
+// The kernel sends this signal again every second.
 void on_processor_limit(int) {
   if (processor_time_flag.is_set()) return;
   processor_time_flag.set();

@@ -1,9 +1,9 @@
-// SIGINT, SIGTERM and SIGHUP (the terminal was closed) request an orderly end: files are finished
-// and the session is closed. After a second SIGINT or SIGTERM the next one ends the process
-// immediately. SIGHUP stays ignored if it was ignored at the start, as by nohup. SIGXCPU, the soft
-// limit on processor time, requests an orderly end and prints a message.
+// SIGINT, SIGTERM and SIGHUP (the terminal was closed) request an orderly shutdown: files are
+// finished and the session is closed. After a second SIGINT or SIGTERM, the next one ends the
+// process immediately. SIGHUP stays ignored if it was ignored at startup, for example by nohup.
+// SIGXCPU, the soft limit on processor time, requests an orderly shutdown and prints a message.
 //
-// Thread safety: the first two once from main's thread; the others from any thread.
+// Thread safety: call the first two once from main's thread; call the others from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace lapwing::cli {
 
 // Call it first. Ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a file at its limit (ulimit
-// -f) are errors of the write. Until catch_stop_signals, SIGXCPU ends the process with a message.
+// -f) become write errors. Until catch_stop_signals, SIGXCPU ends the process with a message.
 void prepare_signals();
 
 void catch_stop_signals();
 // Makes SIGHUP a request to reload files instead of a request to stop.
 void catch_reload_signal();
-// Returns true once for one or several pending reload requests.
+// Returns true once for one or more pending reload requests.
 bool take_reload_request();
 bool stop_requested();
 // True if the stop was requested because the soft limit on processor time was reached.

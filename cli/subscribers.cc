@@ -1,4 +1,4 @@
-// lapwing subscribers: lists the subscribers of a bus, their positions and losses.
+// lapwing subscribers: lists a bus's subscribers with their positions and losses.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -57,8 +57,8 @@ void print_table(const PublisherStatus& publisher) {
             << " disconnected so far\n";
 }
 
-// Forgets each name, and reports the names that it could not forget. A name that is not missing is
-// an error, so that typing errors are noticed.
+// Forgets each name, and reports those that could not be forgotten. Naming a subscriber that is not
+// missing is an error, so typos are noticed.
 int forget_subscribers(const SubscribersOptions& options) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   absl::StatusOr<ControlClient> client = connect_to_publisher(options.bus, "lapwing", deadline_ns);

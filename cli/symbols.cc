@@ -1,4 +1,4 @@
-// lapwing symbols: shows the instrument of each symbol of a bus's feed, by date.
+// lapwing symbols: shows the instrument of each symbol in a bus's feed, by date.
 #include <algorithm>
 #include <iostream>
 #include <iterator>

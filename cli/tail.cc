@@ -1,4 +1,4 @@
-// lapwing tail: follows a bus and shows its records and events.
+// lapwing tail: follows a bus and prints its records and events.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -100,7 +100,7 @@ class Tail {
   Latencies latencies_;
 };
 
-// Called with the records' description, because the bus may carry other records after a reset.
+// Sets the records' description; the bus may carry different records after a reset.
 void Tail::set_format(const std::shared_ptr<const Schema>& description) {
   if (description == description_) return;
   description_ = description;
@@ -126,7 +126,7 @@ absl::Status Tail::show_records(const FollowedRecords& records) {
   return output_ == OutputFormat::kNone ? absl::OkStatus() : flush_output();
 }
 
-// Shows an entry that begins with a record of the schema as that record.
+// Shows the entry as a record if it begins with a record of the schema.
 absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber& subscriber) {
   const FoldShape& shape = subscriber.fold()->shape();
   if (filter_ && !filter_->matches_entry(shape, entry)) return absl::OkStatus();
@@ -147,7 +147,7 @@ absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber
   return std::cout ? absl::OkStatus() : flush_output();
 }
 
-// Prints a header before records of another schema. Columns that are not fields come last.
+// Prints a header before records of a new schema. Columns that are not fields come last.
 void Tail::show_row(const RecordFormat& format, Sequence n, std::span<const std::byte> record,
                     std::uint64_t conflated, bool is_state) {
   if (!std::exchange(has_header_, true)) {

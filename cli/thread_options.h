@@ -1,4 +1,4 @@
-// Options that place the threads of the library: --thread-cpus and similar.
+// Options that place the library's threads: --thread-cpus and similar.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace lapwing::cli {
 
-// `threads` must live until the command line is parsed.
+// `threads` must stay valid until the command line is parsed.
 void add_thread_options(CLI::App& command, ThreadPlacement& threads);
 
 }  // namespace lapwing::cli

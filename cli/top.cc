@@ -1,4 +1,4 @@
-// lapwing top: shows the buses of this machine and their subscribers, updated continuously.
+// lapwing top: shows the buses on this machine and their subscribers, updated continuously.
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,15 +95,15 @@ void print_reading(const MachineReading& reading) {
     std::cout << rest << '\n';
 }
 
-// True if the directory of a bus that was found has since been removed.
+// True if the bus's directory has been removed since the bus was found.
 bool is_removed(const BusReading& bus) {
   std::error_code error;
   return errc_of(bus.ring.status()) == Errc::kNoBus &&
          !std::filesystem::exists(bus.directory, error) && !error;
 }
 
-// Prints why buses could not be read. Buses of other users and removed buses are errors only if
-// they were named.
+// Prints why buses could not be read. Other users' buses and removed buses are errors only if they
+// were named.
 int say_what_is_missing(const TopOptions& options, const MachineReading& reading) {
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {

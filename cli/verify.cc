@@ -35,7 +35,7 @@ int verify(const VerifyOptions& options) {
   const absl::StatusOr<Id128> boot = boot_id();
   if (!boot.ok()) return fail(boot.status());
   const auto directory =
-      directory_identity(*root);  // verify_journal reports errors of the directory
+      directory_identity(*root);  // verify_journal reports errors about the directory
   LeftRings rings(directory.value_or(DirectoryIdentity{}), {options.bus}, nullptr);
   PosixDisk disk;
   Progress progress;

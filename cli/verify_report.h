@@ -16,7 +16,7 @@ void print_verify(const VerifyReport& report);
 // kExitDamaged if there are findings, otherwise kExitDone.
 int verify_exit_code(const VerifyReport& report);
 
-// The directory of the journal of `bus`. Errors: kNoBus, kNoJournal.
+// The directory of `bus`'s journal. Errors: kNoBus, kNoJournal.
 absl::StatusOr<std::string> journal_root_of(const std::string& bus);
 
 }  // namespace lapwing::cli

@@ -39,7 +39,7 @@ class Demo(Processes):
 
     @staticmethod
     def count_records(feed):
-        """The number of records if all have one size: accurate enough to choose a pace."""
+        """The number of records, assuming one size for all: accurate enough to choose a pace."""
         unpack = ["zstd", "-dcq", feed] if feed.endswith(".zst") else ["cat", feed]
         with subprocess.Popen(unpack, stdout=subprocess.PIPE) as unpacked:
             start = unpacked.stdout.read(1 << 20)
@@ -143,10 +143,10 @@ class CrashLoop(threading.Thread):
 
 
 class Strategies:
-    """Two strategies with order books of the feed: one runs all day, one crashes and restarts.
+    """Two strategies that keep the feed's order books: one runs all day, one crashes and restarts.
 
     A checkpointer, which is also killed repeatedly, provides the state from which the second one
-    starts. Order books need a feed of market by order.
+    starts. Order books need a market-by-order feed.
     """
 
     def __init__(self, demo):
@@ -239,7 +239,7 @@ def run_day(demo):
 
 
 def read_back(demo):
-    """Publishes the crashing recorder's file on a bus of its own; returns its digest."""
+    """Publishes the crashing recorder's file on a separate bus; returns its digest."""
     bus = str(demo.folder / "read-back")
     reader = demo.tail("recording", bus=bus)
     publisher = demo.start("publisher-3", "publish", "--source", f"dbn:{demo.recording}",

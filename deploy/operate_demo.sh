@@ -1,7 +1,6 @@
 #!/bin/bash
-# Shows the operator's view: sets up, builds, and starts two buses with six subscribers, of which
-# one is too slow and one is stopped. Then starts `lapwing serve`, prints its address, and runs
-# `lapwing top`.
+# Shows the operator's view: sets up, builds, and starts two buses with six subscribers, one of them
+# too slow and one stopped. Then starts `lapwing serve`, prints its address, and runs `lapwing top`.
 #
 #   deploy/operate_demo.sh                         with two synthetic order flows
 #   deploy/operate_demo.sh A.dbn.zst [B.dbn.zst]   with real feeds, DBN, raw or zstd

@@ -8,7 +8,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/apt.sh"
 
-# Each package has its purpose beside it.
+# The comments state the purpose of each package.
 packages=(
   build-essential cmake ninja-build ccache pkg-config  # the build
   clang-19 libclang-rt-19-dev                          # the second compiler and its sanitizers

@@ -8,7 +8,7 @@
 #   deploy/test.sh --long   everything for hours, with random seeds: kills, joins, power cuts,
 #                           torture, fuzzing, a hostile operator, large states, more builds
 #
-#   deploy/test.sh --stages=NAME   only these stages, with the repetitions of the first tier: house,
+#   deploy/test.sh --stages=NAME   only these stages, with the first tier's repetitions: house,
 #                           default, clang, sanitizer or model
 #
 # LAPWING_TEST_DATA           directory of real feed files; required by --ci and --long
@@ -216,7 +216,7 @@ ci_stages() {
   run_ctest 'conformance: databento-dbn, order book' release -L "$tiers_so_far" -L '^registry$'
 }
 
-# They find other faults than repetition does, but are slow.
+# They find different faults than repetition does, but are slow.
 sanitizer_stages() {
   [[ $tier == long ]] || local -x LAPWING_JOINS=50 LAPWING_CHANNEL_STRIDE=61 \
     LAPWING_CHANNEL_OPERATIONS=100000 LAPWING_BOOK_OPERATIONS=100000 LAPWING_FOLD_STREAMS=100 \

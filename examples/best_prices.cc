@@ -1,5 +1,5 @@
-// A strategy that maintains a book: it prints the best bid and ask after every event of the venue,
-// but not while the book is incomplete.
+// A strategy that maintains a book: it prints the best bid and ask after every venue event, but not
+// while the book is incomplete.
 //
 //   lapwing publish --bus /tmp/es --source synthetic:records=100000 --linger 5s &
 //   best_prices /tmp/es 60000 1

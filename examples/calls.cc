@@ -51,8 +51,8 @@ int serve(const std::string& path) {
   auto duplex = lapwing::Duplex::accept(*listener, {}, lapwing::Deadline::never());
   if (!duplex.ok()) return fail(duplex.status());
   for (;;) {
-    // Receives the next call or one-way message. Its payload is valid until the next call of
-    // next().
+    // Receives the next call or one-way message. Its payload is valid until next() is called
+    // again.
     const lapwing::Result<lapwing::Incoming> incoming = duplex->next();
     if (incoming.error() == lapwing::Errc::kClosed) return 0;
     if (!incoming.ok()) return fail(duplex->status());
@@ -67,8 +67,8 @@ int serve(const std::string& path) {
   }
 }
 
-// A call ends with a value: a reply, an error from the server, or a missed deadline. Returns false
-// if the server has ended, which ends all calls in progress.
+// A call ends with a reply, an error from the server, or a missed deadline. Returns false if the
+// server has ended, which ends all calls in progress.
 bool print(double number, const lapwing::Result<lapwing::Reply>& reply) {
   std::cout << "root of " << number << ": ";
   if (reply.error() == lapwing::Errc::kTimedOut) {

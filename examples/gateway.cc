@@ -1,4 +1,4 @@
-// An order gateway for many clients in one thread, and a client. Orders and cancels are calls, a
+// An order gateway for many clients on one thread, and a client. Orders and cancels are calls, a
 // fill is a one-way message. Either side can be killed at any time: the client reconnects and sends
 // all unsettled orders again, because the gateway forgets the orders of a disconnected client.
 //
@@ -66,8 +66,8 @@ int serve(const std::string& path) {
       resting.erase(event->client);
     } else if (event->kind == lapwing::ServerEvent::Kind::kMessage &&
                answer(*server, *event, resting[event->client]) == lapwing::Errc::kWouldBlock) {
-      // The client does not read its messages, and its channel is full. Another gateway would queue
-      // them, and send them at the event kRoom.
+      // The client does not read its messages, and its channel is full. Another gateway might queue
+      // them and send them at the event kRoom.
       if (server->drop(event->client).ok()) resting.erase(event->client);
     }
   }

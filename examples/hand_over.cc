@@ -22,7 +22,7 @@ int fail(const absl::Status& status) {
   return 1;
 }
 
-// Serves one producer to its end. Meanwhile a successor may take over the listener.
+// Serves one producer until it ends. Meanwhile a successor may take over the listener.
 std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener& listener) {
   std::uint64_t jobs = 0;
   for (;;) {

@@ -1,5 +1,5 @@
-// A late joiner that loads the complete state immediately: the resting orders of a bus of market by
-// order, then each change.
+// A late joiner that loads the complete state immediately: the resting orders of a market-by-order
+// bus, then each change.
 //
 //   lapwing publish --bus /tmp/es --source dbn:es.mbo.dbn.zst --loop 0 --pace 20000
 //   lapwing checkpoint --bus /tmp/es --fold orders

@@ -1,4 +1,4 @@
-// A logger that writes the records of a bus one after another. The file is the same, byte for byte,
+// A logger that writes the records of a bus to a file. The file is the same, byte for byte,
 // regardless of when the logger is killed.
 //
 //   logger /tmp/es /tmp/es.log
@@ -29,7 +29,7 @@ int write_log(const std::string& bus, const std::string& path) {
   auto cursor = lapwing::Cursor::open({.path = path + ".cursor"});
   if (!cursor.ok()) return fail(cursor.status());
 
-  // Cut off records that a killed run wrote but did not commit. They are delivered again.
+  // Truncate records that a killed run wrote but did not commit. They are delivered again.
   std::uint64_t bytes = cursor->output().bytes;
   std::ofstream file(path, std::ios::binary | std::ios::app);
   std::error_code error;
@@ -49,8 +49,8 @@ int write_log(const std::string& bus, const std::string& path) {
       return subscriber->status().ok() ? 0 : fail(subscriber->status());
     }
     if (item->kind != lapwing::ItemKind::kRecord) continue;
-    // First write the record, then its position. Committing several read()s together costs as much
-    // as one.
+    // First write the record, then its position. One commit for several read()s costs as much as
+    // for one.
     file.write(reinterpret_cast<const char*>(item->record.data()),
                static_cast<std::streamsize>(item->record.size()));
     if (!file.flush()) return fail("cannot write " + path);

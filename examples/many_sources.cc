@@ -1,4 +1,4 @@
-// Several sources in one thread: buses, channels of any number of producers, and a timer. While
+// Several sources on one thread: buses, channels from any number of producers, and a timer. While
 // idle, the process sleeps and uses no processor time. It ends when every bus is closed and at
 // least one producer has connected and all have ended.
 //

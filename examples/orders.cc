@@ -1,4 +1,4 @@
-// A producer and a consumer without copies: messages are written where they are read.
+// A producer and a consumer that copy nothing: messages are written where they are read.
 //
 //   orders receive /tmp/orders.sock &      listens; ends when the sender has closed the channel
 //   orders send /tmp/orders.sock 1000
@@ -69,7 +69,7 @@ int send(const std::string& path, std::uint64_t count) {
   if (!producer.ok()) return fail(producer.status());
 
   for (std::uint64_t id = 1; id <= count; ++id) {
-    // Claims room for a message in the channel's memory; waits until there is some.
+    // Claims room for a message in the channel's memory; waits until there is room.
     const auto claim = producer->claim(sizeof(Order));
     if (!claim.ok()) return fail(producer->status());
     const Order order{id, 4'700'250'000'000, 2, "ESH4"};

@@ -1,5 +1,5 @@
-// A producer that outlives its consumers. When one has ended, it connects to the next and resends
-// the messages that the last one had not taken, so every number arrives at least once.
+// A producer that outlives its consumers. When a consumer has ended, it connects to the next one
+// and resends the messages that the last one had not taken, so every number arrives at least once.
 //
 //   lapwing pipe --listen /tmp/numbers.sock --messages lines &     kill it and start it again
 //   reconnect /tmp/numbers.sock 1000
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kNumber = 1;
 
-// A new connection starts empty. It contains no messages of an earlier connection.
+// A new connection starts empty. It contains no messages from an earlier connection.
 absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
   return lapwing::ChannelProducer::connect(path, {.retry = std::chrono::seconds(60)},
                                            std::chrono::seconds(60));

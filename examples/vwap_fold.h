@@ -1,4 +1,4 @@
-// A custom fold for a bus of trades: the volume-weighted average price and the price range of each
+// A custom fold for a trades bus: the volume-weighted average price and the price range of each
 // instrument. Used by vwap.cc.
 //
 // Thread safety: immutable.
@@ -37,7 +37,7 @@ struct TallyKey {
   std::byte bytes[6];
 };
 
-// Big-endian, because keys are sorted bytewise and should be in numerical order.
+// Big-endian, so that the bytewise order of keys is their numerical order.
 inline TallyKey key_for(std::uint16_t publisher_id, std::uint32_t instrument_id) {
   TallyKey key;
   std::uint64_t rest = std::uint64_t{publisher_id} << 32 | instrument_id;

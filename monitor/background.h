@@ -1,9 +1,9 @@
-// A value that its own thread makes repeatedly, for a reader that must not wait for it.
+// A value that a background thread renews repeatedly, for a reader that must not wait for it.
 //
-// The thread may hang in a file system that does not answer. Then the newest value becomes old, and
-// the destructor detaches the thread, kBackgroundEndNs after its stop was requested.
+// The thread may hang in a file system that does not answer. The newest value then becomes stale,
+// and the destructor detaches the thread kBackgroundEndNs after its stop was requested.
 //
-// Thread safety: one thread. `Make::operator()` runs in the value's thread only.
+// Thread safety: one thread. `Make::operator()` runs only on the value's thread.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class Background {
     std::uint64_t made_ns;  // CLOCK_MONOTONIC
   };
 
-  // `make(stop)` returns the next value, or nullopt if there is no new one yet. Between two values
-  // it sleeps by waiting on `stop`. Errors: kLimit, kSystem.
+  // `make(stop)` returns the next value, or nullopt if there is no new one yet. Between values, it
+  // sleeps by waiting on `stop`. Errors: kLimit, kSystem.
   template <typename Make>
   static absl::StatusOr<Background> start(const char* thread_name, Make make) {
     absl::StatusOr<StopEvent> stop = StopEvent::make();
@@ -65,8 +65,8 @@ class Background {
     }
   }
 
-  // Requests the stop for which the destructor waits, so that several threads can end at the same
-  // time.
+  // Requests the stop that the destructor waits for, so that several threads
+  // can shut down in parallel.
   void request_stop() {
     if (stop_ns_ != 0) return;
     stop_ns_ = monotonic_ns();

@@ -86,7 +86,7 @@ TEST_CASE("Nobody waits for a thread that hangs, neither a reader nor the end") 
     CHECK(hung->newest() == nullptr);
   }
   CHECK_FALSE(barrier->has_passed());
-  barrier->open_and_wait();  // the shared state lives as long as the thread uses it
+  barrier->open_and_wait();  // the shared state lives as long as a thread uses it
 }
 
 }  // namespace

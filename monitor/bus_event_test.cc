@@ -98,7 +98,7 @@ TEST_CASE("However many come and go, what was lost before stays among the events
   };
   happens(BusEventKind::kLoss, 5);
   happens(BusEventKind::kDetached, 5);
-  happens(static_cast<BusEventKind>(200));  // of a later release
+  happens(static_cast<BusEventKind>(200));  // from a later release
   for (int i = 0; i < 1'000; ++i) {
     happens(BusEventKind::kAttached);
     happens(BusEventKind::kDetached);
@@ -143,7 +143,7 @@ TEST_CASE("A publisher says who came, what it lost, and with what it left") {
   CHECK(all.events[2].lost == 9);
   CHECK(ask(2).events.size() == 1);
   CHECK(ask(3).events.empty());
-  CHECK(ask(1'000).events.empty());  // for example, of an earlier publisher
+  CHECK(ask(1'000).events.empty());  // for example, a number from an earlier publisher
 }
 
 TEST_CASE("Without a publisher there is nobody to be asked") {

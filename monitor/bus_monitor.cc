@@ -24,7 +24,7 @@ void BusMonitor::detach(const absl::Status& why) {
   client_.reset();
 }
 
-// Takes the ring that the bus directory names now, if it is another one.
+// Switches to the ring that the bus directory names now, if it is a different one.
 void BusMonitor::attach(std::uint64_t now_ns) {
   attach_again_ns_ = now_ns + kReattachNs;
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
@@ -38,7 +38,7 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   ask_again_ns_ = 0;
   if (!ring.ok()) return;
   ring_ = *std::move(ring);
-  newest_event_ = 0;  // each session numbers its events anew
+  newest_event_ = 0;  // each session numbers its events from 1
 }
 
 absl::StatusOr<RingStatus> BusMonitor::ring_status() {
@@ -90,7 +90,7 @@ void BusMonitor::add_answer(BusReading& reading, std::uint64_t now_ns) {
     if (errc_of(publisher_.status()) == Errc::kTimedOut) ask_again_ns_ = now_ns + kUnansweredNs;
   }
   if (!publisher_.ok()) {
-    // The publisher may have ended meanwhile.
+    // The publisher may have ended in the meantime.
     read_words(now_ns);
     reading.ring = ring_status();
     if (!reading.runs()) return;
@@ -119,7 +119,7 @@ absl::StatusOr<PublisherStatus> BusMonitor::ask(const absl::StatusOr<RingStatus>
   return publisher;
 }
 
-// Requests the events since the last request. A publisher without events keeps its connection.
+// Requests the events since the last request. A publisher that has no events stays connected.
 void BusMonitor::ask_events(std::uint64_t deadline_ns) {
   const absl::StatusOr<ControlClient::EventList> list =
       client_->list_events(newest_event_, deadline_ns);
@@ -131,7 +131,7 @@ void BusMonitor::ask_events(std::uint64_t deadline_ns) {
   for (const EventInfoFrame& event : list->events) keep_event(events_, event);
 }
 
-// Adds values that need a comparison with earlier readings.
+// Adds values that require a comparison with earlier readings.
 void BusMonitor::watch(std::vector<SubscriberStatus>& subscribers, std::uint64_t now_ns) {
   std::map<ClientId, Watched> before = std::exchange(watched_, {});
   for (SubscriberStatus& subscriber : subscribers) {
@@ -153,7 +153,7 @@ void BusMonitor::watch(std::vector<SubscriberStatus>& subscribers, std::uint64_t
   }
 }
 
-// A recent report is compared with the head that the subscriber saw then.
+// A recent report is compared with the head that the subscriber saw at that time.
 void BusMonitor::measure_delay(const SubscriberStatus& subscriber, Observed& observed,
                                std::uint64_t now_ns) const {
   if (observed.lag == 0) return;

@@ -1,7 +1,7 @@
-// Watches one bus. Reads its words of shared memory, and notes the head, ten times a second.
-// Queries its publisher over one connection, which is kept, at most every kAskNs. The publisher
-// drops a client that sends more frames (kFramesPerSecondMax), and each drop replaces one of the
-// events that it keeps.
+// Watches one bus. Reads its words in shared memory and records the head ten times a second.
+// Queries its publisher at most every kAskNs, over one connection that is kept open. The publisher
+// drops a client that sends more than kFramesPerSecondMax, and each drop displaces one of the
+// events that the publisher keeps.
 //
 // When a publisher ends, its ring stays open. The bus directory is checked for the next ring every
 // kReattachNs.
@@ -38,25 +38,25 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
 inline constexpr std::uint64_t kAskNs = 50'000'000;  // minimum time between two queries
-// Pause after a query without an answer, because each one takes kPublisherAnswerNs.
+// Pause after an unanswered query, because each one takes kPublisherAnswerNs.
 inline constexpr std::uint64_t kUnansweredNs = 10'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
-inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two checks of their files
-inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // between two reads of its files
+inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between checks of their files
+inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // between reads of its files
 inline constexpr std::uint64_t kSettleNsMax = 2'000'000'000;
 inline constexpr std::uint64_t kSettlePauseNs = 50'000'000;
 
 struct BusReading {
   std::string directory;
-  // The next four are set by a MachineMonitor.
+  // MachineMonitor sets the next four.
   std::string label = {};  // unique on the machine (bus_labels.h)
-  std::string user = {};   // owner: name, or number if it has no name
+  std::string user = {};   // owner's name, or number if there is no name
   uid_t uid = 0;
-  std::optional<BusAnnouncement> announcement = {};  // nullopt: the bus was named
+  std::optional<BusAnnouncement> announcement = {};  // nullopt: the bus was named by the user
   BusDescription description;       // last contents of bus.json; no name: not readable yet
   absl::StatusOr<RingStatus> ring;  // kNotFound: the bus is closed
   double rate = 0;                  // records per second
-  // Or why nothing is known: the publisher is not running, or did not answer.
+  // If nothing is known, the reason: the publisher is not running or did not answer.
   absl::StatusOr<PublisherStatus> publisher;
   absl::StatusOr<JournalFacts> journal;       // read every kJournalNs
   std::vector<CheckpointStatus> checkpoints;  // read every kCheckpointsNs
@@ -69,44 +69,44 @@ struct BusReading {
   const char* state_text() const { return ring.ok() ? name_of(state()) : "unreadable"; }
   bool runs() const { return state() == PublisherState::kRunning; }
   bool is_closed() const { return errc_of(ring.status()) == Errc::kNotFound; }
-  // Its publisher runs but could not be queried: nothing is known of its subscribers.
+  // The publisher runs but could not be queried, so nothing is known about its subscribers.
   bool is_unanswered() const { return runs() && !publisher.ok(); }
   bool is_settled() const { return !ring.ok() || ring->is_settled(); }
 };
 
-// A larger log of sessions is not read if its user is not trusted.
+// A larger session log is not read if its user is not trusted.
 inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
 
 // The parts of a bus to read.
 enum class BusParts {
   kAll = 1,
   kRing = 2,
-  kPublisher = 3,  // the ring, and the answer of the publisher, whatever the ring shows
+  kPublisher = 3,  // the ring, and the publisher's answer, whatever the ring shows
 };
 
 class BusMonitor {
  public:
-  // `is_trusted`: the bus belongs to this user or root.
+  // `is_trusted`: the bus belongs to this user or to root.
   explicit BusMonitor(std::string directory, bool is_trusted = true,
                       BusParts parts = BusParts::kAll)
       : directory_(std::move(directory)), is_trusted_(is_trusted), parts_(parts) {}
 
-  // Notes the head. Reads a word of memory, and at most every kReattachNs also files.
+  // Records the head. Reads one word of memory, and also files, at most every kReattachNs.
   void sample(std::uint64_t now_ns);
-  // Samples, and queries the publisher, which may take at most kPublisherAnswerNs. Within kAskNs it
-  // returns the last answer again.
+  // Samples and queries the publisher, which may take at most kPublisherAnswerNs. Within kAskNs of
+  // the last query, returns the last answer again.
   BusReading read(std::uint64_t now_ns);
-  // False while a heartbeat of another clock may still prove that the publisher runs.
+  // False while a heartbeat by another clock may still prove that the publisher is running.
   bool is_settled();
 
  private:
-  // The last reading of a subscriber.
+  // A subscriber's last reading.
   struct Watched {
     std::uint64_t time_ns = 0;  // 0: there was none
     std::uint64_t lag = 0;
     LatencyWindow latencies;
   };
-  using ClientId = std::pair<std::uint32_t, std::uint64_t>;  // pid, time of connecting
+  using ClientId = std::pair<std::uint32_t, std::uint64_t>;  // pid, connect time
 
   void attach(std::uint64_t now_ns);
   void read_words(std::uint64_t now_ns);
@@ -123,7 +123,7 @@ class BusMonitor {
   std::string directory_;
   bool is_trusted_;
   BusParts parts_;
-  BusDescription description_;  // as it was last read
+  BusDescription description_;  // as last read
   absl::StatusOr<JournalFacts> journal_;
   std::uint64_t journal_again_ns_ = 0;
   absl::Status why_no_ring_;

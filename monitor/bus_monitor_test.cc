@@ -1,4 +1,4 @@
-// How far behind subscribers are, on a bus whose clock is the test's.
+// Tests how far behind subscribers are, on a bus that uses the test's clock.
 #include "monitor/bus_monitor.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// A bus with 1,000 records published before it was watched, and 100 in each tenth of the first
+// A bus with 1,000 records published before the watch began, and 100 in each tenth of the first
 // second.
 class WatchedBus {
  public:
@@ -28,7 +28,7 @@ class WatchedBus {
       monitor.sample(began_ns + i * kSampleNs);
     }
   }
-  // The client exists. A client that no longer reports sends no head.
+  // The client must exist. A client that no longer reports does not send a head.
   void report(Sequence position, Sequence head = kNoSequence) {
     ReportFrame report = report_frame(position);
     report.head = head;

@@ -1,8 +1,8 @@
-// One bus in full, as `lapwing info` shows it: one reading of a BusMonitor, and the contents of the
-// bus's files.
+// One bus in full, as `lapwing info` shows it: one BusMonitor reading and the
+// contents of the bus's files.
 //
 // Writes nothing. Waits at most kPublisherAnswerNs for the publisher. The parts are read one after
-// another while the bus continues, so they may be of different moments.
+// another while the bus continues, so they may reflect different moments.
 //
 // Thread safety: a free function.
 #pragma once
@@ -18,16 +18,16 @@
 namespace lapwing {
 
 struct BusStatus {
-  std::string directory;  // as it was given
+  std::string directory;  // as given
   BusDescription description;
   RecordIdentity records;                               // from `description`, checked
   absl::StatusOr<RingStatus> ring;                      // this and the next: as in BusReading
-  absl::StatusOr<PublisherStatus> publisher;            // queried whatever the ring shows
+  absl::StatusOr<PublisherStatus> publisher;            // queried regardless of the ring
   absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal
   absl::StatusOr<std::vector<JournalStatus>> journals;  // oldest first; empty without a journal
 };
 
-// Errors: those of read_bus_description. Each part has its own status for other problems.
+// Errors: those of read_bus_description. Other problems are in each part's own status.
 absl::StatusOr<BusStatus> gather(const std::string& directory);
 
 }  // namespace lapwing

@@ -106,7 +106,7 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   CHECK(first.name == "es");
   CHECK(first.may_park);
   check_full_report(first, 95, ClientState::kLive);
-  CHECK(first.observed.lag == 5);  // the head that it saw is the newest record
+  CHECK(first.observed.lag == 5);  // it saw the newest record as the head
   CHECK(first.connected_wall_ns > 0);
   CHECK(first.reported_wall_ns >= first.connected_wall_ns);
   const SubscriberStatus& second = status.publisher->subscribers[1];
@@ -305,8 +305,8 @@ TEST_CASE("A status is gathered without a look at a slot of the ring") {
     REQUIRE(stat(bus.ring->path().c_str(), &file) == 0);
     return file.st_blocks;
   };
-  // The memory of the slots is returned. A process that maps a page of them and reads it allocates
-  // it.
+  // The slots' memory has been freed. A process that maps and reads one of
+  // their pages allocates it again.
   const auto before = blocks();
   REQUIRE(madvise(bus.ring->slots(), bus.ring->header().capacity * bus.ring->header().slot_bytes,
                   MADV_REMOVE) == 0);
@@ -316,7 +316,7 @@ TEST_CASE("A status is gathered without a look at a slot of the ring") {
   CHECK(blocks() == without_slots);
 }
 
-// The size of the segments of the current journal.
+// The size of the current journal's segments.
 JournalSize size_on_disk(const JournalFixture& journal) {
   JournalSize size;
   for (const auto& entry : std::filesystem::directory_iterator(journal.journal_directory())) {
@@ -351,7 +351,7 @@ TEST_CASE("The size of a journal is that of the segments which retention has lef
   bus.fail_journal();
   bus.kill();
   REQUIRE(bus.ring->unlink().ok());
-  bus.start();  // with a new journal, beside the one that failed
+  bus.start();  // with a new journal, next to the failed one
   bus.publish(70);
   bus.archive(70);
   check_size(bus, 1);
@@ -372,7 +372,7 @@ TEST_CASE("Every journal below the root is counted, discarded and not listed one
   bus.archive(70);
   const JournalSize second = size_on_disk(bus.journal);
   const Id128 used = bus.journal.current_journal_id();
-  bus.journal.begin_journal(fixture_id(77));  // copied there by another program
+  bus.journal.begin_journal(fixture_id(77));  // copied into place by another program
   bus.journal.write(1, 10);
   const JournalSize third = size_on_disk(bus.journal);
 
@@ -469,7 +469,7 @@ TEST_CASE("A publisher that stands still is waited for until its time is up, and
   TestBus bus;
   bus.start();
   bus.publish(10);
-  const auto status = gather(bus.directory());  // the bus's server does not run
+  const auto status = gather(bus.directory());  // the bus's server is not running
   REQUIRE(status.ok());
   CHECK(errc_of(status->publisher.status()) == Errc::kTimedOut);
   REQUIRE(status->ring.ok());
@@ -477,7 +477,7 @@ TEST_CASE("A publisher that stands still is waited for until its time is up, and
   CHECK(status->sessions.ok());
 }
 
-// Its directory and its journal are removed while it is queried.
+// A bus whose directory and journal are removed while it is queried.
 class VanishingBus : public TestBus {
  public:
   int asked = 0;

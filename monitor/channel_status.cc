@@ -91,7 +91,7 @@ std::uint64_t above(std::uint64_t more, std::uint64_t less) {
   return more > less ? more - less : 0;
 }
 
-// `sides` are those of one connection, at least one.
+// `sides` are the sides of one connection, at least one.
 ChannelStatus status_of(const std::vector<FoundSide>& sides, std::uint64_t now_wall_ns) {
   ChannelStatus channel;
   channel.connection_id = sides.front().connection_id;
@@ -150,7 +150,7 @@ void Census::look_at(const fs::path& process, pid_t pid) {
   if (error.value() == EACCES || error.value() == EPERM) ++list_.processes_not_looked_at;
 }
 
-// Skips a file that is not a channel's, or that no longer exists.
+// Skips a file that does not belong to a channel or no longer exists.
 void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t pid) {
   const UniqueFd fd = UniqueFd::opened_by(
       [&] { return open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
@@ -161,8 +161,8 @@ void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t p
   if (!header.ok() || !read_words(fd.get(), words)) return;
   const FileId id(found.st_dev, found.st_ino);
   const auto known = sides_.find(id);
-  // A child that has not called exec also has the file. The process whose pid is in the header is
-  // the owner.
+  // A child process that has not called exec also has the file open. The owner is the process whose
+  // pid is in the header.
   if (known != sides_.end() && header->pid != static_cast<std::uint32_t>(pid)) return;
   FoundSide side = side_of(*header, words, pid);
   side.side.stopped = is_stopped(static_cast<std::uint32_t>(pid));

@@ -1,12 +1,12 @@
-// Finds the channels of this machine and reads their state, for operators and monitoring.
+// Finds the channels on this machine and reads their state, for operators and monitoring.
 //
 // A channel leaves nothing in a file system, but each side keeps its sealed memory file open, and
-// /proc shows it. So every user who may inspect a process (its own user, or root) can find and read
-// its channels. The search connects to nothing, and maps and writes nothing. So it also works on
-// stopped processes, and disturbs none.
+// that file is visible in /proc. So any user who may inspect a process (its own user, or root) can
+// find and read its channels. The search does not connect, map or write anything. So it also works
+// on stopped processes, and disturbs none.
 //
-// Any process can make such files, so headers are checked like those of a peer, and the counters
-// are only reported. They are read by pread, one side after the other, while both continue.
+// Any process can create such files, so headers are checked as a peer's would be, and the counters
+// are only reported. They are read with pread, one side after the other, while both keep running.
 // Differences between the sides are therefore approximate.
 //
 // Thread safety: free functions. Errors: see gather_channel_status.
@@ -38,7 +38,7 @@ struct ChannelSideStatus {
   bool listens = false;                      // false: it connected
   bool stopped = false;                      // by a signal or a debugger
   bool parked = false;                       // sleeps, or is about to sleep
-  std::uint32_t call_window = 0;             // unanswered calls that it accepts; 0 unless a duplex
+  std::uint32_t call_window = 0;             // unanswered calls that it accepts; 0 if not a duplex
   std::uint64_t full_waits = 0;              // times it waited for room
   std::uint64_t empty_waits = 0;             // times it waited for a message
   std::uint64_t sleeps = 0;
@@ -57,7 +57,7 @@ struct ChannelDirectionStatus {
   std::uint32_t message_bytes_max = 0;
   bool aligned = false;  // payloads, to 64 bytes
   MessageCount sent;     // committed by the sender
-  // nullopt, and the next two are 0: the other side is gone, or may not be inspected.
+  // nullopt, and the next two 0, if the other side is gone or may not be inspected.
   std::optional<pid_t> receiver;
   MessageCount received;   // released by the receiver
   MessageCount in_flight;  // sent and not received; never below 0
@@ -67,15 +67,15 @@ struct ChannelStatus {
   Id128 connection_id;
   std::string path;  // of the socket, absolute
   std::uint64_t age_ns = 0;
-  // The side that listened comes first. There is only one if the other is gone or may not be
-  // inspected, and more than two if a process falsifies its header.
+  // The side that listened comes first. There is one if the other is gone or may not be inspected,
+  // and more than two if a process falsifies its header.
   std::vector<ChannelSideStatus> sides;
-  std::vector<ChannelDirectionStatus> directions;  // of the sides that send, in that order
+  std::vector<ChannelDirectionStatus> directions;  // for the sides that send, in that order
 };
 
 struct ChannelList {
   std::vector<ChannelStatus> channels;      // by path, then connection
-  std::size_t processes_not_looked_at = 0;  // another user's, or protected
+  std::size_t processes_not_looked_at = 0;  // of another user, or protected
   bool is_complete = true;                  // false: kChannelSidesMax was reached
 };
 

@@ -18,7 +18,7 @@
 namespace lapwing {
 namespace {
 
-// The channel of this connection; the machine may have others.
+// Finds the channel with this connection id; the machine may have others.
 std::optional<ChannelStatus> find(const Id128& connection_id) {
   absl::StatusOr<ChannelList> list = gather_channel_status();
   REQUIRE(list.ok());
@@ -28,7 +28,7 @@ std::optional<ChannelStatus> find(const Id128& connection_id) {
   return std::nullopt;
 }
 
-// A file like a channel's, made of `header` and `words`.
+// A file like a channel's, built from `header` and `words`.
 UniqueFd make_file(const ChannelHeader& header, bool sealed, const ChannelWords& words = {}) {
   UniqueFd fd(memfd_create(kChannelFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(fd.valid());
@@ -118,7 +118,7 @@ TEST_CASE("A side that sleeps is parked, and nothing notices that it was looked 
   REQUIRE(channel);
   CHECK(channel->sides[1].parked);
   CHECK_FALSE(channel->sides[0].parked);
-  // If anything had been written, or a packet been taken, this would not work.
+  // This would fail if anything had been written or a packet had been taken.
   REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
   CHECK_FALSE(pair.consumer().arm());
 }
@@ -264,7 +264,7 @@ TEST_CASE("A stopped process is shown as one, with its channel") {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   REQUIRE(channel);
-  REQUIRE(channel->sides.size() == 3);  // the child has a false connection
+  REQUIRE(channel->sides.size() == 3);  // the child faked a connection
   int stopped = 0;
   for (const ChannelSideStatus& side : channel->sides) {
     if (side.pid == child && side.stopped) ++stopped;

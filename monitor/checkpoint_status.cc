@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<CheckpointStatus>> read_checkpoints(const std::string
     if (fold == kCheckpointStoreName || found.size() == kCheckpointFoldsMax) continue;
     const absl::StatusOr<std::vector<CheckpointFile>> files =
         list_checkpoints(disk, checkpoint_directory(bus_directory, fold));
-    if (!files.ok() || files->empty()) continue;  // not the directory of a fold
+    if (!files.ok() || files->empty()) continue;  // not a fold's directory
     found.push_back(status_of(disk, fold, files->front()));
   }
   return found;

@@ -1,4 +1,4 @@
-// The newest checkpoint of each fold of a bus, by its header.
+// The newest checkpoint of each fold of a bus, according to its header.
 //
 // Thread safety: free function.
 #pragma once
@@ -13,13 +13,13 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kCheckpointFoldsMax = 64;  // of one bus; the others are left out
+inline constexpr std::size_t kCheckpointFoldsMax = 64;  // per bus; the others are left out
 
 struct CheckpointStatus {
   std::string fold;
-  // Why a reader would not use the newest file. The other members are then unknown, except `as_of`,
-  // which is in the file's name. Whether every byte matches its sum is checked only when it is
-  // opened.
+  // Why a reader would not use the newest file. The other members are then
+  // unknown, except `as_of`, which is in the file's name. Checksums are verified
+  // only when the file is opened.
   absl::Status usable;
   Sequence as_of = kNoSequence;
   std::uint64_t written_wall_ns = 0;  // UTC
@@ -27,8 +27,8 @@ struct CheckpointStatus {
   std::uint64_t bytes = 0;  // of the file
 };
 
-// Returns them by fold, without folds that have no checkpoint. Reads a page of each. Errors:
-// kNotPermitted, kSystem. A bus without checkpoints has an empty list.
+// Returns the checkpoints ordered by fold, omitting folds without one. Reads one page of each.
+// Errors: kNotPermitted, kSystem. A bus without checkpoints has an empty list.
 absl::StatusOr<std::vector<CheckpointStatus>> read_checkpoints(const std::string& bus_directory);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// Counts as text, the same in every command and event.
+// Formats counts as text, consistently in every command and event.
 //
 // Thread safety: pure functions.
 #pragma once

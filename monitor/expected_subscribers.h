@@ -40,7 +40,7 @@ struct ExpectedReading {
   std::string why = {};  // for kUnknown
 };
 
-// One for each expected subscriber, without duplicates, even if its bus is unknown.
+// Returns one for each expected subscriber, without duplicates, even if its bus is unknown.
 std::vector<ExpectedReading> check_expected(const MachineReading& reading,
                                             const std::vector<ExpectedSubscriber>& expected);
 

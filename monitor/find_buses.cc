@@ -26,7 +26,7 @@ namespace lapwing {
 namespace {
 
 // "lapwing-1000" and "lapwing-1000-27" belong to user 1000. So does "lapwing-1000.x1Y2z3", which
-// that user's publishers make if another user has taken the first name.
+// that user's publishers create if another user has taken the first name.
 std::optional<uid_t> owner_in(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "lapwing-")) return std::nullopt;
   name = name.substr(0, name.find('.'));
@@ -42,7 +42,7 @@ bool is_theirs_alone(const struct stat& found, uid_t owner) {
   return found.st_uid == owner && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The text of a file that has the required type, owner, mode and size.
+// The text of a file if it has the required type, owner, mode and size.
 std::optional<std::string> trusted_text(const SharedDirectory& directory, const std::string& name,
                                         uid_t owner) {
   const UniqueFd file = directory.open_name(name, O_RDONLY | O_NONBLOCK);
@@ -63,7 +63,7 @@ bool is_there(const std::string& directory) {
   return ::lstat(directory.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-// Keeps the `max` smallest names, so that a search finds the same ones again. Returns false if one
+// Keeps the `max` smallest names, so that every search finds the same ones. Returns false if one
 // was left out.
 bool keep_smallest(std::set<std::string>& names, std::string name, std::size_t max) {
   names.insert(std::move(name));
@@ -100,16 +100,16 @@ class Search {
   }
 
  private:
-  // The examined files and names of a user, so that no user can fill the list at the cost of
-  // others.
+  // The files and names examined for one user, so that no user can fill
+  // the list at others' expense.
   struct LookedAt {
     std::set<std::string> directories;
     std::size_t files = 0;
     std::size_t names = 0;
   };
 
-  // The directories that publishers make unless another user has taken the name. They are looked up
-  // by name, because others can make more names than a search visits.
+  // The directories that publishers create unless another user has taken the name. They are looked
+  // up by name, because other users can create more names than a search visits.
   void note_first_choices() {
     std::set<uid_t> owners = users_.others;
     owners.insert({::geteuid(), 0});

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 class SharedMemory {
  public:
-  // A directory as a publisher of this user makes it.
+  // A directory like one that this user's publishers create.
   std::string directory(const std::string& name, mode_t mode = 0700) {
     const std::string path = root_.file(name);
     fs::create_directory(path);
@@ -157,7 +157,7 @@ TEST_CASE("The directory of a user whose first name another user has taken is fo
 TEST_CASE("However many directories another user makes, the buses of this one are found") {
   SharedMemory memory;
   for (std::size_t i = 0; i < kBusesOfUserMax + 1; ++i) {
-    // They precede this user's own by name, and do not belong to the user in the name.
+    // They sort before this user's own names, and do not belong to the user in their name.
     memory.directory("lapwing-" + std::to_string(::geteuid() + 1) + "." + std::to_string(i));
     memory.directory(SharedMemory::own_name() + "." + std::to_string(i), 0777);
   }

@@ -1,4 +1,4 @@
-// The past heads of a ring: how fast the head moves, and when it reached a record.
+// A ring's past heads: how fast the head moves, and when it reached a record.
 //
 // Thread safety: none.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kSampleNs = 100'000'000;  // between two samples
-inline constexpr std::size_t kSamplesMax = 36'000;       // an hour of them
+inline constexpr std::uint64_t kSampleNs = 100'000'000;  // between samples
+inline constexpr std::size_t kSamplesMax = 36'000;       // an hour's worth
 
 class HeadHistory {
  public:
@@ -21,11 +21,11 @@ class HeadHistory {
   void add(std::uint64_t now_ns, Sequence head);
   void clear() { samples_.clear(); }
 
-  // Records per second between the newest sample and the last one that is at least `window_ns`
-  // older, or the oldest one. 0 if there are fewer than two samples.
+  // Records per second between the newest sample and the last one at least `window_ns` older, or
+  // else the oldest one. 0 if there are fewer than two samples.
   double rate(std::uint64_t window_ns) const;
-  // The time when head reached `n`, interpolated between two samples. nullopt if it had reached it
-  // before the first sample, or has not reached it yet.
+  // The time when the head reached `n`, interpolated between two samples. nullopt if that was
+  // before the first sample or has not happened yet.
   std::optional<std::uint64_t> when_reached(Sequence n) const;
   // The time of the first sample.
   std::optional<std::uint64_t> since() const;

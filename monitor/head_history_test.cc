@@ -7,8 +7,8 @@
 namespace lapwing {
 namespace {
 
-// Sampled ten times a second from second 100 on: one record per millisecond, but none in the third
-// second.
+// Sampled ten times per second, from second 100 on: one record per millisecond,
+// except in the third second.
 HeadHistory three_seconds() {
   HeadHistory history;
   for (std::uint64_t i = 0; i <= 30; ++i) {

@@ -28,7 +28,7 @@ absl::StatusOr<JournalSize> size_of(Disk& disk, const JournalDirectory& journal)
   return size;
 }
 
-// The journals that `sessions` lists, without their sizes.
+// Returns the journals that `sessions` lists, without their sizes.
 absl::StatusOr<std::vector<JournalStatus>> read_listed(Disk& disk, const std::string& journal_root,
                                                        const std::vector<SessionRecord>& sessions) {
   std::vector<JournalStatus> journals;
@@ -97,7 +97,7 @@ absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root,
                      .size_bytes = total_size(*journals).bytes,
                      .free_bytes = *free};
   for (const SessionRecord& session : *sessions) {
-    // The sequences of another journal begin at 1 again.
+    // A new journal's sequences begin at 1 again.
     if (!session.end || session.begin.journal_id != sessions->back().begin.journal_id) continue;
     if (session.end->void_first == 0) continue;
     facts.void_records += session.end->void_last - session.end->void_first + 1;

@@ -14,10 +14,10 @@
 
 namespace lapwing {
 
-// Segments on disk, including those that were prepared for future records.
+// Segments on disk, including those prepared for future records.
 struct JournalSize {
   std::uint64_t segments = 0;
-  std::uint64_t bytes = 0;  // of disk space, without sums and time indexes
+  std::uint64_t bytes = 0;  // of disk space, excluding sums and time indexes
 };
 
 // A journal below the journal root.
@@ -25,15 +25,15 @@ struct JournalStatus {
   Id128 id;
   std::uint64_t sessions = 0;       // 0: `sessions` does not list it; only id and size are known
   Sequence oldest = kNoSequence;    // the oldest that is retained
-  std::optional<Sequence> last;     // the last durable one; nullopt while its last session is open
-  std::optional<EndOfSession> end;  // of its last session
+  std::optional<Sequence> last;     // the last durable one; nullopt if a session is open
+  std::optional<EndOfSession> end;  // how its last session ended
   bool is_discarded = false;        // another journal follows
   JournalSize size;
 };
 
-// Numbers about the journals of a bus.
+// Totals for a bus's journals.
 struct JournalFacts {
-  bool is_kept = false;  // false: the bus has no journal, and the rest is 0
+  bool is_kept = false;  // false: the bus has no journal, and all else is 0
   std::uint64_t sessions = 0;
   std::uint64_t void_records = 0;  // sequences without a record, after power cuts
   std::uint64_t size_bytes = 0;    // of all journals below the root
@@ -47,11 +47,11 @@ absl::StatusOr<std::vector<SessionRecord>> read_sessions(const std::string& jour
 // Opens each segment of every journal.
 absl::StatusOr<std::vector<JournalStatus>> read_journals(
     const std::string& journal_root, const absl::StatusOr<std::vector<SessionRecord>>& sessions);
-// Uses both.
+// Calls both functions above.
 absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root,
                                                 std::uint64_t sessions_bytes_max = UINT64_MAX);
 
-// The size of all journals together.
+// The total size of all journals.
 JournalSize total_size(const std::vector<JournalStatus>& journals);
 
 // "open" for a session that has not ended.

@@ -1,4 +1,4 @@
-// JSON in the format of every command and the server.
+// JSON in the format that every command and the server use.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace lapwing {
 
-// One line, or with an indent several. ASCII only: all other characters of a path or a name are
+// One line, or several with an indent. ASCII only: all other characters in paths and names are
 // escaped, and bytes that are not valid UTF-8 are replaced.
 inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,

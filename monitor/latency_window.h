@@ -1,5 +1,5 @@
-// Latency of the last minute. A subscriber reports counts since it was opened, so the difference to
-// an earlier report covers the time in between.
+// Latency over the last minute. A subscriber reports counts since it was opened, so the difference
+// from an earlier report covers the time in between.
 //
 // Thread safety: none.
 #pragma once
@@ -17,7 +17,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kLatencyWindowNs = 60'000'000'000;
-inline constexpr std::uint64_t kLatencyStepNs = 5'000'000'000;  // between two reports that are kept
+inline constexpr std::uint64_t kLatencyStepNs = 5'000'000'000;  // between kept reports
 
 class LatencyWindow {
  public:

@@ -16,7 +16,7 @@ TEST_CASE("A report that is alone says nothing of the last minute") {
 TEST_CASE("What happened before the window is not in it") {
   LatencyWindow window;
   Latency latency;
-  latency.age_ns.add(775'000'000, 1'000);  // at the start, and always included in the counts
+  latency.age_ns.add(775'000'000, 1'000);  // at the start; always included in the counts
   window.add(kNsPerSecond, latency);
   latency.age_ns.add(1'000, 10);
   std::optional<RecentLatency> recent = window.add(31 * kNsPerSecond, latency);

@@ -15,7 +15,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kFirstSearchNs = 1'000'000'000;
-constexpr std::uint64_t kSearchRestFactor = 10;  // a search takes at most 1/10 of the time
+constexpr std::uint64_t kSearchRestFactor = 10;  // searches take at most 1/10 of the time
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -59,7 +59,7 @@ MachineMonitor::~MachineMonitor() {
   for (auto& [user, other] : others_) other.request_stop();
 }
 
-// If two users announce the same directory, the announcement of a trusted user counts.
+// If two users announce the same directory, a trusted user's announcement counts.
 void MachineMonitor::take_search(std::uint64_t now_ns) {
   if (!search_) return look_up_named(now_ns);
   const auto newest = search_->newest();
@@ -79,7 +79,7 @@ void MachineMonitor::take_search(std::uint64_t now_ns) {
   follow(owners);
 }
 
-// A directory that cannot be looked up counts as trusted, because there is nothing in it yet.
+// A directory that cannot be looked up counts as trusted, because it contains nothing yet.
 void MachineMonitor::look_up_named(std::uint64_t now_ns) {
   if (searched_ns_ != 0 && now_ns < searched_ns_ + kSearchNs) return;
   searched_ns_ = now_ns;

@@ -1,8 +1,8 @@
-// Watches the buses of a machine, or those that were named.
+// Watches the buses on a machine, or only the named ones.
 //
-// The calling thread reads the buses of this user and of root. Each other user has a thread that
-// reads that user's buses (other_user.h), and the search has its own thread. So another user cannot
-// delay a reading of trusted buses.
+// The calling thread reads the buses of this user and of root. For each other user, a thread reads
+// that user's buses (other_user.h), and the search has its own thread. So another user cannot delay
+// a reading of trusted buses.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between two searches for buses
+inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between searches for buses
 
 struct MachineOptions {
   std::vector<std::string> directories;  // of buses; empty: all announced buses of `users`
@@ -37,8 +37,8 @@ struct MachineOptions {
 struct MachineReading {
   std::string host = {};      // the machine's name
   std::uint64_t wall_ns = 0;  // UTC
-  // In the order in which they were named; otherwise those of trusted users by directory, then the
-  // others.
+  // In the order in which they were named; if none were named, trusted users' buses by directory,
+  // then the others.
   std::vector<BusReading> buses;
   LeftOut left_out = {};  // zeros if buses were named
 };
@@ -49,13 +49,13 @@ class MachineMonitor {
   static absl::StatusOr<MachineMonitor> start(MachineOptions options);
   MachineMonitor(MachineMonitor&&) = default;
   MachineMonitor& operator=(MachineMonitor&&) = delete;
-  // Waits for the threads of other users, at most kBackgroundEndNs for all of them together.
+  // Waits for the other users' threads, for at most kBackgroundEndNs in total.
   ~MachineMonitor();
 
   void sample(std::uint64_t now_ns);
   MachineReading read(std::uint64_t now_ns, std::uint64_t wall_ns);
-  // Whether every bus was searched for, was read, and is settled (bus_monitor.h). For a command
-  // that needs one reading.
+  // True if the search has ended and every bus was read and is settled (bus_monitor.h). For a
+  // command that needs one reading.
   bool is_settled();
 
  private:
@@ -80,7 +80,7 @@ class MachineMonitor {
   std::map<uid_t, OtherUser> others_;
   std::map<uid_t, std::string> trusted_names_;
   BusLabels labels_;
-  MachineReading found_;  // without buses: host and left_out
+  MachineReading found_;  // only host and left_out
 };
 
 }  // namespace lapwing

@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// A bus that has a ring and does not answer.
+// A bus that has a ring but does not answer.
 class SilentBus : public TestBus {
  public:
   SilentBus() {
@@ -28,7 +28,7 @@ class SilentBus : public TestBus {
   }
 };
 
-// Reads until every bus has a ring in the reading.
+// Reads until the reading shows a ring for every bus.
 MachineReading until_read(MachineMonitor& monitor) {
   const std::uint64_t deadline_ns = far_deadline();
   while (monotonic_ns() < deadline_ns) {
@@ -92,7 +92,7 @@ TEST_CASE("Publishers whose heartbeats are of another clock are judged together"
   } while (!monitor->is_settled());
   const std::uint64_t took_ns = monotonic_ns() - began_ns;
   CHECK(took_ns >= kHeartbeatProofNs);
-  CHECK(took_ns < kBuses * kHeartbeatProofNs);  // if they were waited for one after another
+  CHECK(took_ns < kBuses * kHeartbeatProofNs);  // the waits were not sequential
   const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   REQUIRE(reading.buses.size() == kBuses);
   for (const BusReading& bus : reading.buses) CHECK(bus.state() == PublisherState::kSilent);

@@ -12,12 +12,12 @@
 namespace lapwing {
 namespace {
 
-// Runs in the thread.
+// Runs on the background thread.
 class Reader {
  public:
   Reader(uid_t user, BusParts parts) : user_(user), parts_(parts) {}
 
-  // Returns a reading every kOtherIntervalNs, and samples in between.
+  // Returns a reading every kOtherIntervalNs, and takes samples in between.
   std::optional<std::vector<BusReading>> turn(const std::vector<std::string>& directories,
                                               const StopEvent& stop) {
     follow(directories);

@@ -1,5 +1,5 @@
-// The buses of one other user, watched in their own thread. So the publishers and file systems of
-// that user can only delay the readings of that user's buses.
+// The buses of one other user, watched on a separate thread. So that user's publishers and file
+// systems can delay only the readings of that user's buses.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,9 +18,9 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kOtherIntervalNs = 500'000'000;  // between two readings
-inline constexpr std::uint64_t kOtherOldNs = 10'000'000'000;    // an older reading is not shown
-inline constexpr std::size_t kOtherUsersMax = 32;               // with a thread each
+inline constexpr std::uint64_t kOtherIntervalNs = 500'000'000;  // between readings
+inline constexpr std::uint64_t kOtherOldNs = 10'000'000'000;    // older readings are not shown
+inline constexpr std::size_t kOtherUsersMax = 32;               // one thread each
 
 class OtherUser {
  public:
@@ -32,7 +32,7 @@ class OtherUser {
   // The newest reading, with `user` set. A bus without a reading, or with an old one, is
   // unreadable.
   std::vector<BusReading> read(std::uint64_t now_ns) const;
-  // Whether every bus was read and is settled (bus_monitor.h).
+  // True if every bus was read and is settled (bus_monitor.h).
   bool is_settled() const;
   void request_stop() { readings_.request_stop(); }
 

@@ -17,7 +17,7 @@ std::string control_socket(const std::string& directory) {
   return absl::StrCat(directory, "/", kControlSocketName);
 }
 
-// Why a running publisher could not be queried, as the end of a sentence about it.
+// Returns why a running publisher could not be queried, as the end of a sentence about it.
 std::string unanswered_text(const std::string& directory, const absl::Status& why) {
   const std::string socket = control_socket(directory);
   switch (errc_of(why)) {

@@ -26,7 +26,7 @@ std::optional<RingCounts> counts_of(const RingWords& words) {
 
 PublisherState RingStatus::publisher_state() const {
   if (state != RingState::kRunning) return PublisherState::kClosed;
-  // The lock ends with the process, whatever its namespaces are and whatever its clock shows.
+  // The lock ends with the process, regardless of namespaces and clocks.
   if (is_held == false) return PublisherState::kGone;
   if (process == ProcessState::kStopped) return PublisherState::kStopped;
   if (heartbeat_age_ns < kSilentNs) return PublisherState::kRunning;
@@ -35,7 +35,7 @@ PublisherState RingStatus::publisher_state() const {
 
 RingWatch::RingWatch(OpenRing ring, RingWordsCopy words)
     : ring_(std::move(ring)), words_(std::move(words)), heartbeat_(ring_.header()) {
-  heartbeat_.age_ns(words_.words(), monotonic_ns());  // notes the first value
+  heartbeat_.age_ns(words_.words(), monotonic_ns());  // records the first value
 }
 
 absl::StatusOr<RingWatch> RingWatch::open(const std::string& bus_directory,

@@ -30,7 +30,7 @@ Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) 
   return list_json(std::span(list), json_of);
 }
 
-// Adds null for a part that could not be read, and the reason beside it.
+// For a part that could not be read, adds null and the reason next to it.
 template <typename Part, typename JsonOf>
 void add_part(Json& json, const std::string& key, const absl::StatusOr<Part>& part,
               const JsonOf& json_of) {
@@ -109,8 +109,8 @@ Json session_json(const SessionRecord& session) {
 
 namespace {
 
-// [upper bound, count] of each bucket that is not empty. The last bucket has no bound: the largest
-// age.
+// [upper bound, count] of each bucket that is not empty. The last bucket has no bound, so the
+// largest age is used.
 Json buckets_json(const AgeHistogram& ages) {
   Json json = Json::array();
   const auto counts = ages.counts();
@@ -293,7 +293,7 @@ Json left_out_json(const LeftOut& left_out) {
           {"not_watched", left_out.not_watched}};
 }
 
-// In the form of the description's text (docs/reference/records.md).
+// In the same form as the description's text (docs/reference/records.md).
 void add_description(Json& json, const RecordIdentity& records) {
   if (records.description != nullptr) {
     json["description"] =

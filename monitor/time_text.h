@@ -1,4 +1,4 @@
-// Times in the format of every command.
+// Times in the format that every command uses.
 //
 // Thread safety: pure function.
 #pragma once

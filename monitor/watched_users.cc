@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kEntryBytes = 16 * 1024;  // of the user database
+constexpr std::size_t kEntryBytes = 16 * 1024;  // for the user database
 constexpr char kAll[] = "all";
 
 std::optional<uid_t> uid_of(const std::string& name) {

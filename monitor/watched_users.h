@@ -1,8 +1,8 @@
 // The users whose buses a monitor shows: this user, root, and those that an option names.
 //
-// Another user may be hostile: it may announce buses that do not answer, or that have the names of
-// others. So its buses carry its name and have limits of their own, and no other reading waits for
-// them.
+// Another user may be hostile and announce buses that do not answer, or whose names match other
+// buses. So that user's buses are labelled with the user's name and have separate limits, and no
+// other reading waits for them.
 //
 // Thread safety: values and free functions; parse_watched_users() and user_name() may wait for the
 // system's user database.
@@ -25,13 +25,13 @@ struct WatchedUsers {
   bool includes(uid_t user) const;
 };
 
-// Parses names, numbers, or "all". Errors: kInvalidArgument (there is no such user).
+// Parses user names, user numbers, or "all". Errors: kInvalidArgument (no such user exists).
 absl::StatusOr<WatchedUsers> parse_watched_users(const std::vector<std::string>& texts);
 
-// Whether it is this user, or root, who can do everything anyway.
+// True for this user and for root, who can do everything anyway.
 bool is_trusted_user(uid_t user);
 
-// The name of the user, or the number if it has none.
+// The user's name, or the number if it has none.
 std::string user_name(uid_t user);
 
 }  // namespace lapwing

@@ -16,8 +16,8 @@ namespace lapwing {
 
 class BusyFlag {
  public:
-  // Returns true to one caller until release(). Acquire, partner release(): the next holder sees
-  // the last holder's stores. Release, partner is_taken(): a refused call sees the stores from
+  // Returns true to one caller until release(). Acquire; pairs with release(): the next holder sees
+  // the last holder's stores. Release; pairs with is_taken(): a refused call sees the stores from
   // before the holder took the flag.
   bool try_take() { return !busy_.exchange(true, std::memory_order_acq_rel); }
   void release() { busy_.store(false, std::memory_order_release); }

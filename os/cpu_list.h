@@ -13,11 +13,11 @@ namespace lapwing {
 
 inline constexpr unsigned kCpusMax = 8192;  // kernels do not support more
 
-// Returns the numbers in the list, ascending, each once. Errors: kInvalidArgument (not such a list,
-// a descending range, or a number of kCpusMax or more).
+// Returns the numbers in the list, ascending, each once. Errors: kInvalidArgument (not a list in
+// this form, a descending range, or a number of kCpusMax or more).
 absl::StatusOr<std::vector<unsigned>> parse_cpu_list(absl::string_view text);
 
-// Returns the shortest such text for these numbers, which may be in any order.
+// Returns the shortest list for these numbers, which may be in any order.
 std::string cpu_list_text(std::vector<unsigned> cpus);
 
 }  // namespace lapwing

@@ -16,7 +16,7 @@ bool is_below(const std::string& path, const std::string& directory) {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
-// Returns the components of the part of a path after the anchor's path.
+// Returns the components of a path that follow the anchor's path.
 std::vector<std::string> components_of(const std::string& path) {
   std::vector<std::string> components;
   for (std::size_t begin = 0; begin < path.size();) {

@@ -1,5 +1,5 @@
-// A lock that only one process can hold: a publisher for its bus and its journal (flock on
-// publisher.lock), or a recording for its path (subscribers/recorder/recording.cc).
+// A lock that only one process can hold. A publisher locks its bus and its journal (flock on
+// publisher.lock), and a recording locks its path (subscribers/recorder/recording.cc).
 //
 // The kernel holds it until every duplicate of the descriptor is closed. The file thread's io_uring
 // has a duplicate, so that the last write of a killed publisher has ended before the next publisher

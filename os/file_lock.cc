@@ -91,7 +91,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     if (!file.ok()) return file.status();
     const auto lock = [&] { return ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; };
     int failure = retry_lock(0, lock);
-    bool is_readers = false;  // checked in each round: another waiter may get the lock
+    bool is_readers = false;  // checked on each iteration: another waiter may get the lock
     while (failure == EWOULDBLOCK) {
       is_readers = is_held_by_reader(fd->get());
       const auto left = deadline - now();
@@ -105,7 +105,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     const absl::StatusOr<bool> named = file->is_named();
     if (!named.ok()) return named.status();
     if (*named) return LockFile{*std::move(fd), *std::move(file), true};
-    // The file was removed meanwhile, so the lock excludes no other process.
+    // The file was removed in the meantime, so the lock excludes no other process.
   }
   return make_error(Errc::kInUse, absl::StrCat("another process removes ", path, " repeatedly"));
 }

@@ -8,8 +8,8 @@
 //
 // A process with only read permission cannot exclude a writer:
 //  - An flock does not need write permission. So a lock file's mode is reset to 0600, and the file
-//    is replaced if a process of another user, except root, holds it.
-//  - A write lock of a range needs a writable descriptor. A reader can take a read lock, and can
+//    is replaced if another user's process, except root's, holds it.
+//  - A write lock on a range needs a writable descriptor. A reader can take a read lock, and can
 //    wait for it while a writer has the file. lock_against_writers() ignores read locks.
 //
 // Thread safety: free functions.
@@ -35,7 +35,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;
 inline constexpr int kLockRetryIntervalMs = 20;
 
-// Returns when a retry that begins now ends. An unlimited wait is one of 31 years, the clock's
+// Returns the end time of a retry that begins now. An unlimited wait lasts 31 years, the clock's
 // limit.
 inline std::chrono::steady_clock::time_point retry_deadline(std::uint64_t retry_ns) {
   constexpr std::uint64_t kRetryNsMax = 1'000'000'000'000'000'000;
@@ -80,7 +80,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
 // Returns the process id that a holder has written into its lock file, or 0 if there is none.
 pid_t pid_in(int fd);
 
-// Takes a write lock of the whole file. The descriptor must be writable. Returns 0, EWOULDBLOCK, or
+// Takes a write lock on the whole file. The descriptor must be writable. Returns 0, EWOULDBLOCK, or
 // another errno.
 int lock_whole_file(int fd);
 // The same, but ignores read locks: if only read locks prevent the lock, 0 is returned without it.

@@ -53,7 +53,7 @@ int complete_last_page(int fd, std::uint64_t size, std::uint64_t end) {
   return static_cast<std::uint64_t>(put) == bytes ? 0 : EIO;
 }
 
-// Returns the next offset at or after `offset` of a hole or of data, or `end` if there is none.
+// Returns the offset of the next hole or data at or after `offset`, or `end` if there is none.
 std::uint64_t next(int fd, std::uint64_t offset, int what, std::uint64_t end) {
   const off_t found = ::lseek(fd, static_cast<off_t>(offset), what);
   return found < 0 ? end : std::min(static_cast<std::uint64_t>(found), end);

@@ -1,11 +1,11 @@
 // Free disk space, and space reservation for a file on every file system.
 //
-// fallocate() reserves space without writing. ext3, ext2 and NFS before 4.2 do not have it. The C
-// library's emulation writes single bytes, which a descriptor with O_DIRECT refuses. So without
+// fallocate() reserves space without writing. ext3, ext2 and NFS before 4.2 do not support it. The
+// C library's emulation writes single bytes, which a descriptor with O_DIRECT refuses. So without
 // fallocate(), this code writes zeros after the file's end and into its holes, in whole pages from
 // aligned memory.
 //
-// Thread safety: free functions; no other thread or process may write to the file meanwhile.
+// Thread safety: free functions; no other thread or process may write to the file at the same time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct UsableSpace {
   std::uint64_t files = 0;  // that can be created; UINT64_MAX: no limit
 };
 
-// The free space of the file system of `directory` that this user can use. For root it includes the
+// The free space that this user can use on the file system of `directory`. For root it includes the
 // space reserved for root. nullopt if the kernel does not report it.
 std::optional<UsableSpace> usable_space(const std::string& directory);
 

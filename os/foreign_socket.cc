@@ -19,10 +19,10 @@ constexpr int kPassRights = SO_PASSRIGHTS;
 constexpr int kPassRights = 83;  // from Linux 6.16; older kernels return ENOPROTOOPT
 #endif
 
-// More than the buffer of a socket can hold, even if the packets are empty.
+// More than a socket's buffer can hold, even if the packets are empty.
 constexpr int kPacketsScannedMax = 4096;
 
-// Used by the threads of close_apart until the process ends.
+// Used by close_apart's threads until the process ends.
 constinit std::mutex closing_mutex;
 constinit std::size_t closing = 0;
 

@@ -1,10 +1,10 @@
-// Closes descriptors that another process sends over a local socket (SCM_RIGHTS), and such sockets.
+// Closes descriptors received over a local socket (SCM_RIGHTS), and sockets that may hold some.
 //
-// The sender determines how long close() takes. Closing a file of a FUSE file system waits for its
+// The sender determines how long close() takes. Closing a file on a FUSE file system waits for its
 // daemon, and not even SIGKILL ends that wait. Closing a TCP socket with SO_LINGER waits for its
 // peer. Both also happen if a packet is received without room for its descriptors, and if a socket
-// is closed while such a packet waits in it. A thread with other work must not do any of these, so
-// close_apart closes in a separate thread.
+// is closed while such a packet is waiting in it. A thread with other work must not do any of
+// these, so close_apart closes in a separate thread.
 //
 // Thread safety: any thread. One thread at a time uses a ForeignSocket.
 #pragma once
@@ -33,10 +33,10 @@ bool closes_at_once(int fd);
 
 // Closes `fd` in a separate thread, or in this one if no thread can be started.
 void close_apart(UniqueFd fd);
-// Returns the number of calls of close_apart that have not finished.
+// Returns the number of calls to close_apart that have not finished.
 std::size_t closing_apart();
 
-// Shuts `socket` down for both ends, discards the packets that wait in it, and closes it. Never
+// Shuts `socket` down for both ends, discards the packets waiting in it, and closes it. Never
 // waits for the other end.
 void close_foreign(UniqueFd socket);
 

@@ -36,7 +36,7 @@ constexpr std::size_t kBitsPerWord = 64;
 
 }  // namespace
 
-// One per process. It is constant-initialised and never destroyed, because statics of the program,
+// One per process. It is constant-initialised and never destroyed, because the program's statics,
 // and threads at its end, may use it.
 struct ForkRegistry {
   // An object that is left to the parent.

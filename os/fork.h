@@ -1,10 +1,10 @@
-// Prevents a child made by fork() from using or keeping the resources of its parent.
+// Prevents a child made by fork() from using or keeping its parent's resources.
 //
 // The child has copies of the parent's objects, but not their threads. A resource that the child
 // held would outlive the parent: a lock, a socket, or an io_uring that keeps a lock. So before
 // fork() returns in the child
-//   1. every descriptor of the library is closed there (enter_descriptor; os/unique_fd.h),
-//   2. in_child() of every ForkMark that was made before returns true,
+//   1. every library descriptor is closed in the child (enter_descriptor; os/unique_fd.h),
+//   2. in_child() of every earlier ForkMark returns true,
 //   3. on_child of every ForkWatch has been called.
 // Mappings are MADV_DONTFORK (os/mapping.h), so the child does not have them. The only effect on
 // the parent is that fork() waits for code that a ForkHold protects. vfork, posix_spawn and clone
@@ -100,7 +100,7 @@ class ForkHold {
   ~ForkHold();
 };
 
-// The table of the descriptors that are closed in a forked child. Negative numbers are ignored.
+// The table of descriptors to close in a forked child. Negative numbers are ignored.
 void enter_descriptor(int fd);
 void forget_descriptor(int fd);  // it stays open, even in a child
 void close_descriptor(int fd);   // and removes it from the table

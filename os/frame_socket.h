@@ -1,7 +1,7 @@
-// Sends and receives frames over a local socket, for the control socket of a bus and the socket of
-// a channel.
+// Sends and receives frames over a local socket, for a bus's control socket and a channel's
+// socket.
 //
-// Free functions; the caller owns the descriptors. They never block and never raise SIGPIPE.
+// Free functions that never block and never raise SIGPIPE. The caller owns the descriptors.
 #pragma once
 
 #include <algorithm>

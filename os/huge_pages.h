@@ -26,14 +26,14 @@ inline constexpr char kAllowHugePagesOnTmpfs[] =
 inline constexpr char kAllowHugePagesInMemfd[] =
     "let /sys/kernel/mm/transparent_hugepage/shmem_enabled be advise or always";
 
-// Makes the pages of a region that was not written yet huge, as far as memory allows. Ignores the
-// mount options and the system's settings, except `deny`. Needs Linux 6.1, and a region that
+// Backs a region that has not been written yet with huge pages, as far as memory allows. Ignores
+// the mount options and the system's settings, except `deny`. Needs Linux 6.1, and a region that
 // map_file has aligned; otherwise has no effect. In the rest of the region, the first page of a
 // range may have been allocated.
 void make_pages_huge(boost::interprocess::mapped_region& region);
 
 // Requests huge pages. Call it before a page is touched or allocated. Returns kUnsupported if the
-// region is smaller than a huge page, or the kernel does not have them.
+// region is smaller than a huge page, or the kernel does not support them.
 absl::Status request_huge_pages(boost::interprocess::mapped_region& region, const HugePageUse& use);
 
 // Returns kUnsupported, with the remedy, unless the populated region consists of as many huge pages

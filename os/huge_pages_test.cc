@@ -33,7 +33,7 @@ boost::interprocess::mapped_region memory_of(std::uint64_t bytes) {
   return *std::move(region);
 }
 
-// Returns the setting in brackets in the kernel's file, such as "never". Empty without the file.
+// Returns the setting in brackets in the kernel's file, such as "never". Empty if there is no file.
 std::string shmem_enabled() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
   std::string text;

@@ -1,4 +1,4 @@
-// Ends one wait of another thread: the current one, or else the next.
+// Ends one wait in another thread: the current one, or else the next.
 //
 // Thread safety: raise() may be called in any thread and in a signal handler; the other functions
 // only in the waiting thread.

@@ -4,8 +4,8 @@
 // Disk is synchronous. It is used for names, headers and small files, and by readers and recovery.
 // WriteQueue is asynchronous, for the archiver's writes and syncs. Implementations: PosixDisk and
 // PosixWriteQueue (os/posix_io.h), SynchronousWriteQueue (os/synchronous_write_queue.h, which runs
-// a given function), UringWriteQueue (os/uring_write_queue.h, a separate target), and the simulated
-// disk of the tests (testing/sim_disk.h).
+// a given function), UringWriteQueue (os/uring_write_queue.h, a separate target), and the tests'
+// simulated disk (testing/sim_disk.h).
 //
 // Thread safety: a Disk may be used by several threads; a WriteQueue belongs to one.
 #pragma once
@@ -40,7 +40,7 @@ enum class OpenMode : std::uint32_t {
 // Whether the path of an anchored directory still names it (Disk::anchor).
 enum class AnchorState : std::uint32_t {
   kStands,   // it does, or there is no anchor
-  kMoved,    // the directory has another name now; its files are still found
+  kMoved,    // the directory has a new name now; its files are still found
   kRemoved,  // the directory was removed, and files can no longer be created in it
 };
 
@@ -75,7 +75,7 @@ class Disk {
   // The space that the file uses, in bytes. Less than its size if it has holes.
   virtual absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) = 0;
   // Locks the file against other writers until this process closes it or ends (os/file_lock.h). The
-  // file must be open for writing. Waits up to retry_ns for another holder, then returns kInUse.
+  // file must be open for writing. Waits up to retry_ns for a holder, then returns kInUse.
   virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }
   // Maps a whole finished file, read-only. Returns nullopt if the disk does not support mappings,
   // or if users other than this one and root could truncate the file, which raises SIGBUS in
@@ -95,8 +95,8 @@ class Disk {
   virtual absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) = 0;
 
   // From now on, every path at or below `directory` is looked up in the directory that has this
-  // name now, even if it is moved, and links below it are not followed. A directory that cannot be
-  // opened is looked up by its name, as on a disk that does not implement anchors.
+  // name now, even if that directory is moved, and links below it are not followed. A directory
+  // that cannot be opened is looked up by its name, as on a disk that does not implement anchors.
   virtual void anchor(const std::string& /*directory*/) {}
   // The state of the anchored directory that contains `path`.
   virtual AnchorState anchor_state(const std::string& /*path*/) { return AnchorState::kStands; }
@@ -114,7 +114,7 @@ struct WriteRequest {
     kAllocate,       // fallocate
   } kind = Kind::kWrite;
   FileHandle file = kNoFile;
-  std::uint64_t offset = 0;          // kWrite; for kAllocate: bytes to allocate, beginning at 0
+  std::uint64_t offset = 0;          // kWrite; for kAllocate: bytes to allocate, starting at 0
   std::span<const std::byte> bytes;  // kWrite
   std::uint64_t tag = 0;             // the caller's; repeated in the completion
 };
@@ -140,7 +140,7 @@ class WriteQueue {
   // Queues a request. Returns false if the queue is full; then reap first.
   virtual bool submit(const WriteRequest& request) = 0;
   // Passes everything queued to the kernel and collects completions, waiting up to wait_ns for the
-  // first one. Returns the number of stored completions.
+  // first one. Returns the number of completions stored.
   virtual std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) = 0;
   virtual std::size_t in_flight() const = 0;
 };

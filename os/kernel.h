@@ -1,6 +1,6 @@
 // Time, futex, eventfd, membarrier: all system calls with which the bus waits and wakes.
 //
-// Thread safety: every function may be called from any thread. They retry on EINTR where that is
+// Thread safety: every function may be called from any thread. Each retries on EINTR where that is
 // correct.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kNsPerMs = 1'000'000;
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-// Converts a duration of the public interface. A negative one becomes 0.
+// Converts a duration from the public interface. A negative one becomes 0.
 constexpr std::uint64_t ns_of(std::chrono::nanoseconds duration) {
   return duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0;
 }
@@ -63,8 +63,8 @@ std::optional<std::size_t> futex_wait_any(std::span<const FutexWord> words,
 // Wakes every thread of every process that sleeps on the word. Returns the number of woken threads.
 int futex_wake_all(std::uint32_t* word);
 
-// Sleeps until `fd` is readable or hung up, at most timeout_ns; with fd -1, for timeout_ns. A
-// signal ends the sleep early; the caller must check.
+// Sleeps until `fd` is readable or hung up, at most timeout_ns. If fd is -1, sleeps for timeout_ns.
+// A signal ends the sleep early; the caller must check.
 void wait_readable(int fd, std::uint64_t timeout_ns);
 // The same for several descriptors, until until_ns (CLOCK_MONOTONIC).
 void wait_any_readable(std::span<pollfd> entries, std::uint64_t until_ns);

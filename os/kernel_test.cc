@@ -79,7 +79,7 @@ TEST_CASE("Monotonic time does not go back, and wall time is of this century") {
 
 TEST_CASE("A futex wait ends at once when the word has changed") {
   std::uint32_t word = 2;
-  futex_wait(&word, 1, kHour);  // a wait of an hour would look like a hang
+  futex_wait(&word, 1, kHour);  // an hour's wait would look like a hang
   CHECK(word == 2);
 }
 
@@ -102,8 +102,8 @@ TEST_CASE("A thread that sleeps on a read-only mapping is woken through a writab
     futex_wait(word.reader(), 0, kHour);
     woken.set();
   });
-  // The sleeper is counted as woken only when the kernel reports it. Until then, it may not sleep
-  // yet.
+  // The sleeper is counted as woken only when the kernel reports it. Until then, it may not be
+  // asleep yet.
   int woke = 0;
   while (woke == 0 && !woken.is_set()) woke = futex_wake_all(word.writer());
   sleeper.join();

@@ -37,7 +37,7 @@ absl::StatusOr<ListenLock> ListenLock::take(const std::string& path, const Socke
 }
 
 ListenLock::~ListenLock() {
-  // Remove the name while the lock is held. A waiting process detects that and creates another
+  // Remove the name while the lock is held. A waiting process detects that and creates a new
   // file.
   if (lock_.fd.valid()) lock_.file.unlink().IgnoreError();
 }

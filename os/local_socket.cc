@@ -139,8 +139,8 @@ absl::StatusOr<UniqueFd> make_listening_socket(const SocketKind& kind) {
     return make_system_error(errno,
                              absl::StrCat("enabling credentials for a ", kind.name, "'s packets"));
   }
-  // bind gives the name the mode of the unbound socket, less the umask. Unlike a changed umask,
-  // this does not affect other threads.
+  // bind creates the socket file with the mode of the unbound socket, less the umask. Unlike a
+  // changed umask, this does not affect other threads.
   if (fchmod(fd->get(), S_IRUSR | S_IWUSR) != 0) {
     return make_system_error(errno, absl::StrCat("setting a ", kind.name, "'s mode"));
   }

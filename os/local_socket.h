@@ -20,7 +20,7 @@
 
 namespace lapwing {
 
-inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
+inline constexpr int kListenBacklog = 128;  // connections waiting to be accepted
 
 // The purpose of a socket: text for its messages, and the settings that differ between kinds.
 struct SocketKind {

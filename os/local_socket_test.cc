@@ -201,7 +201,7 @@ TEST_CASE("The socket has exactly the mode and group asked for, whatever the uma
 }
 
 // Checks a path repeatedly while it is changed. A wrong state counts only if the next check finds
-// the same, because one check may see the mode of one moment and the group of another.
+// the same state, because one check may see the mode at one moment and the group at another.
 class Watcher {
  public:
   Watcher(const std::string& path, const std::function<bool(const struct stat&)>& is_wrong)

@@ -30,7 +30,7 @@ struct LockLine {
   std::string file;
 };
 
-// Returns nullopt for a waiter ("1: -> FLOCK …") and for a line of another form.
+// Returns nullopt for a waiter ("1: -> FLOCK …") and for a line in another form.
 std::optional<LockLine> parse(const std::string& line) {
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   LockLine lock;
@@ -79,7 +79,7 @@ bool holds_write_lock(const std::string& fdinfo, const std::string& file) {
 bool holds_write_lock(pid_t pid, const std::string& file) {
   const std::string folder = absl::StrCat(kProc, pid, "/fdinfo");
   const auto names = PosixDisk().list(folder);
-  if (!names.ok()) return false;  // a process of another user, or one that has ended
+  if (!names.ok()) return false;  // another user's process, or one that has ended
   return std::ranges::any_of(*names, [&](const std::string& name) {
     return holds_write_lock(absl::StrCat(folder, "/", name), file);
   });

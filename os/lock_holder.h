@@ -1,9 +1,9 @@
 // Finds the process that holds a lock, if /proc shows it.
 //
 // Used for messages, and by os/file_lock.cc, which does not wait for another user's process.
-// /proc/locks lists the process of an flock, but not the process of a lock of an open file
-// description (F_OFD_SETLK). /proc/PID/fdinfo shows that lock, for processes that this user may
-// examine.
+// /proc/locks lists the process that holds an flock, but not the holder of an open file
+// description lock (F_OFD_SETLK). /proc/PID/fdinfo shows that lock, for processes that this user
+// may examine.
 //
 // Thread safety: free functions.
 #pragma once
@@ -21,9 +21,9 @@ struct LockHolder {
   std::string command;
 };
 
-// Returns the process that holds the flock of the file `fd`, or nullopt if /proc hides it.
+// Returns the process that holds the flock on the file `fd`, or nullopt if /proc hides it.
 std::optional<LockHolder> flock_holder(int fd);
-// The same for the write lock of F_OFD_SETLK.
+// The same for a write lock taken with F_OFD_SETLK.
 std::optional<LockHolder> write_lock_holder(int fd);
 
 // "process 12 (lapwing, user 1000)"

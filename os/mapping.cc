@@ -23,9 +23,9 @@ struct BorrowedFile {
   bip::mapping_handle_t get_mapping_handle() const { return {fd, false}; }
 };
 
-// Reserves address space at a multiple of the huge-page size, for a mapping to replace. Only there,
-// a huge page of a file is mapped as a huge page. Returns null if there is none; the mapping then
-// just has small pages.
+// Reserves address space at a multiple of the huge-page size, for a mapping to replace. Only there
+// can a huge page of a file be mapped as one. Returns null if there is none; the mapping then just
+// has small pages.
 void* reserve_aligned(std::uint64_t bytes) {
   const std::uint64_t reserved_bytes = bytes + kHugePageBytes;
   void* const reserved =

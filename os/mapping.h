@@ -1,11 +1,11 @@
 // Mapped memory that a fork does not copy: a shared file, with boost::interprocess; a private,
-// read-only file; and zeroed pages, up to the memory of the machine.
+// read-only file; and zeroed pages, up to the machine's memory size.
 //
 // The caller opens the file, because boost's file_mapping would open the path a second time, follow
 // links and not set O_CLOEXEC. A mapping remains after the descriptor is closed.
 //
 // Thread safety: plain memory and free functions. Errors: kLimit, kSystem, kNotPermitted.
-// Exceptions of boost are caught here.
+// Boost's exceptions are caught here.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ class Pages {
   // Allocates zeroed, writable pages, huge if the kernel has huge pages. Errors: kLimit, with the
   // requested size.
   static absl::StatusOr<Pages> allocate(std::uint64_t bytes);
-  // Maps the first bytes of an open file. The file must have that many, because a read beyond its
-  // end raises SIGBUS. Errors: kLimit.
+  // Maps the first bytes of an open file. The file must be that long, because a read beyond its end
+  // raises SIGBUS. Errors: kLimit.
   static absl::StatusOr<Pages> map(int file, std::uint64_t bytes);
 
   Pages() = default;

@@ -1,9 +1,9 @@
 // Keeps a process alive if another user truncates a file that it has mapped.
 //
-// A read beyond the end of a mapped file raises SIGBUS, which ends the process. A monitor maps
+// A read beyond the end of a mapped file raises SIGBUS, which ends the process. A monitor maps the
 // rings of users that it does not trust. With the guard, the first SIGBUS in such a mapping
-// replaces its whole range by zeros, and the read continues. The ring then looks as if nothing was
-// ever published, and its heartbeat stops.
+// replaces its whole range with zeros, and the read continues. The ring then looks as if nothing
+// had ever been published, and its heartbeat stops.
 //
 // The kernel delivers SIGBUS to the thread that reads, so the handler runs while that thread owns
 // the mapping. A SIGBUS elsewhere ends the process as before.
@@ -15,7 +15,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kGuardedMax = 1024;  // guarded mappings at once; more are not guarded
+inline constexpr std::size_t kGuardedMax = 1024;  // at most this many are guarded at once
 
 // Installs a handler for SIGBUS. For programs, not for the library.
 void guard_mappings();

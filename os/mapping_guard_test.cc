@@ -71,7 +71,7 @@ TEST_CASE("A guard moves with its owner", "[mapping_guard]") {
   CHECK(child.wait() == 0);
 }
 
-// Calls a function once before it is loaded, in place of another thread at that moment.
+// A word that calls a function once before it is loaded, to imitate another thread.
 struct ScriptedWord {
   void store(std::uint64_t stored) { value = stored; }
   std::uint64_t load() const {

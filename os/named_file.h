@@ -23,7 +23,7 @@ class NamedFile {
   const std::string& path() const { return path_; }
   // Errors: those of the check, except that a missing name returns false.
   absl::StatusOr<bool> is_named() const;
-  // False also if the name cannot be checked.
+  // Also false if the name cannot be checked.
   bool still_named() const { return is_named().value_or(false); }
   // Removes the name, if it still belongs to this file. A missing name is not an error.
   absl::Status unlink() const;

@@ -51,7 +51,7 @@ absl::Status check_node(int node) {
 
 // The system calls. All their arguments are as wide as a word.
 long mbind(void* address, std::size_t bytes, unsigned long mode, const NodeMask& nodes) {
-  // The kernel uses one bit less than this number.
+  // The kernel uses one bit fewer than this number.
   return syscall(SYS_mbind, address, bytes, mode, nodes.data(), kNumaNodesMax + 1UL, 0UL);
 }
 

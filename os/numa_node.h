@@ -15,8 +15,8 @@ namespace lapwing {
 
 // Binds every page of the region to `node`. Call it before a page is touched or allocated. If the
 // node does not have enough free memory, touching the pages fails. Errors: kInvalidArgument (no
-// such node, or not for this process; the message lists the nodes), kUnsupported (a kernel without
-// NUMA, or a container that forbids the call), kSystem.
+// such node, or this process may not use it; the message lists the nodes), kUnsupported (a kernel
+// without NUMA, or a container that forbids the call), kSystem.
 absl::Status bind_to_numa_node(boost::interprocess::mapped_region& region, int node);
 
 // Checks that every page of the populated region is on `node`. Errors: kUnsupported (with the first

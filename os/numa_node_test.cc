@@ -34,7 +34,7 @@ boost::interprocess::mapped_region new_memory() {
   return *std::move(region);
 }
 
-// Queries the kernel whether memory can be bound here. Returns 0 or the errno.
+// Checks whether the kernel can bind memory here. Returns 0 or the errno.
 int kernel_refusal() {
   int mode = 0;
   return syscall(SYS_get_mempolicy, &mode, nullptr, 0UL, nullptr, 0UL) == 0 ? 0 : errno;

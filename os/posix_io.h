@@ -1,4 +1,4 @@
-// Files with plain system calls: the Disk of all programs, and the WriteQueue if io_uring is
+// Files with plain system calls: the Disk that all programs use, and the WriteQueue if io_uring is
 // refused.
 //
 // PosixDisk: thread-safe; its only state is the group and the anchors. A FileHandle is a file

@@ -8,8 +8,8 @@
 
 namespace lapwing {
 
-// Replaces characters that could move a cursor, colour a terminal, begin a line or reverse text by
-// '?', and also each byte that is not UTF-8. The size does not change, and the result is UTF-8.
+// Replaces with '?' characters that could move a cursor, colour a terminal, begin a line or reverse
+// text, and bytes that are not UTF-8. The size does not change, and the result is UTF-8.
 std::string printable(std::string text);
 
 }  // namespace lapwing

@@ -1,7 +1,7 @@
 // The state of a process according to /proc.
 //
 // A pid is valid in one pid namespace, and the kernel reuses it. Start ticks distinguish two
-// processes with the same pid, but depend on the time namespace of the reader. So both namespaces
+// processes with the same pid, but depend on the reader's time namespace. So both namespaces
 // are part of the identity.
 //
 // Thread safety: free functions.
@@ -23,7 +23,7 @@ struct ProcessNamespaces {
 
 struct ProcessIdentity {
   std::uint32_t pid = 0;          // 0: not known
-  std::uint64_t start_ticks = 0;  // clock ticks from boot to its start; 0: not known
+  std::uint64_t start_ticks = 0;  // when it started, in clock ticks since boot; 0: not known
   ProcessNamespaces namespaces;   // of the process that read pid and start_ticks
 };
 
@@ -43,7 +43,7 @@ constexpr const char* name_of(ProcessState state) {
 
 // Namespaces of this process.
 ProcessNamespaces own_namespaces();
-// A process of this pid namespace. start_ticks is 0 if the kernel does not report it.
+// A process in this pid namespace. start_ticks is 0 if the kernel does not report it.
 ProcessIdentity identity_of(std::uint32_t pid);
 ProcessState state_of(const ProcessIdentity& process);
 

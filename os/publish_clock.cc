@@ -14,8 +14,8 @@ constexpr std::uint64_t kCalibrateNs = 10'000'000;
 constexpr std::uint64_t kValidNs = 50'000'000;
 // A counter below 1 GHz is coarser than a nanosecond.
 constexpr std::uint64_t kNsPerTickMax = std::uint64_t{1} << 32;
-// More than the effect of clock steering, 500 parts in a million, and of an interrupted
-// measurement.
+// More than clock steering (500 parts in a million) and an interrupted measurement can
+// cause.
 constexpr std::uint64_t kRateChangeMax = 1000;  // one part in this many, between two measurements
 
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ bool ticks_evenly() {
 }
 
 // Uses the shortest of several measurements, because an interrupt between reading the counter and a
-// clock shifts one against the other.
+// clock shifts one relative to the other.
 ClockLook look_at_clocks() {
   constexpr int kTries = 4;
   ClockLook best;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kUtc = 1'700'000'000'000'000'000;
 
-// A counter of 4 GHz and clocks that agree with it.
+// A 4 GHz counter and clocks that agree with it.
 ClockLook at_ms(std::uint64_t ms) {
   return {1000 + 4 * ms * kMs, kUtc + ms * kMs, 77 + ms * kMs};
 }
@@ -97,7 +97,7 @@ TEST_CASE("The clock agrees with the system's, before its counter is calibrated 
       agrees = agrees && stamp + kOff >= before && stamp <= wall_ns() + kOff;
     }
     const bool was_set = std::abs(utc_ahead_ns() - ahead_before) > static_cast<std::int64_t>(kOff);
-    REQUIRE((agrees || was_set));  // if the clock was set meanwhile, try again
+    REQUIRE((agrees || was_set));  // if the clock was set in between, try again
     if (agrees) return;
   }
 }

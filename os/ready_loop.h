@@ -4,14 +4,14 @@
 //   a check         polls the sources in turn
 //   of everything   polls the descriptors (one system call) and the clock first
 //
-// Most checks omit descriptors and clock. Every kChecksPerRound-th check is of everything, and so
-// is the last one before the loop sleeps, yields, or returns without a result.
+// Most checks omit the descriptors and the clock. Every kChecksPerRound-th check is of everything,
+// and so is the last one before the loop sleeps, yields, or returns without a result.
 //
 // The loop sleeps until the time that its sources return, at most kReadySleepNsMax:
 //   in epoll                      if its sources have no words, and it watches a descriptor
 //   on their words and its bell   otherwise; a helper rings the bell for descriptors
 //
-// The loop's owner has the sources, in a type with two functions:
+// The loop's owner holds the sources, in a type with two functions:
 //   Result<Value> check(bool everything)               kWouldBlock: none is ready
 //   void rest(FutexWord bell, std::uint64_t until_ns)  checks once more, and calls park() with
 //                                                      `bell` and the words of the sources
@@ -84,7 +84,7 @@ class DescriptorBell {
   DescriptorBell& operator=(const DescriptorBell&) = delete;
   ~DescriptorBell();
 
-  // Starts the helper, if it does not run yet. Errors: kLimit.
+  // Starts the helper, if it is not running yet. Errors: kLimit.
   absl::Status start();
   // Makes the helper ring the bell once, when a descriptor is ready.
   void arm();
@@ -121,14 +121,14 @@ class ReadyLoop {
         fork_(owner) {}
 
   const ForkWatch& made() const { return fork_; }
-  // Returns whether another call of the owner may be made now: kOk, kForked, or kMisuse during a
+  // Returns whether another call on the owner may be made now: kOk, kForked, or kMisuse during a
   // wait.
   Errc enter() const {
     if (fork_.in_child()) return Errc::kForked;
     return waiting_.is_taken() ? Errc::kMisuse : Errc::kOk;
   }
   // For an owner that is itself a source: behaves as if a wait were under way. Returns false if one
-  // is.
+  // already is.
   bool begin_wait() { return waiting_.try_take(); }
   void end_wait() { waiting_.release(); }
 
@@ -141,7 +141,7 @@ class ReadyLoop {
 
   // Counts a check. Returns true if it must be of everything.
   bool is_round_due();
-  // Makes the next check one of everything.
+  // Makes the next check a check of everything.
   void begin_round() { checks_left_ = 0; }
 
   // Like Watch::add().
@@ -156,7 +156,7 @@ class ReadyLoop {
   int fd() const { return watch_.fd(); }
   void wake_at(std::uint64_t at_ns) { watch_.wake_at(at_ns); }
 
-  // Must be called before a sleep on words of sources while a descriptor is watched. Errors:
+  // Must be called before a sleep on the sources' words while a descriptor is watched. Errors:
   // kLimit.
   absl::Status start_helper() { return helper_.start(); }
   // Sleeps as described above. `words` begins with the bell. Returns the index of the woken word,

@@ -15,11 +15,11 @@
 
 namespace lapwing {
 
-// Replaces <directory>/<name> by a file with `content`. Its mode is 0600, or readable by the group.
-// Errors: kNoSpace, kNotPermitted, kNotFound (the directory), kSystem.
+// Replaces <directory>/<name> with a file that contains `content`. Its mode is 0600, or readable by
+// the group. Errors: kNoSpace, kNotPermitted, kNotFound (the directory), kSystem.
 absl::Status replace_file(const std::string& directory, const std::string& name,
                           const std::string& content, std::optional<unsigned> group);
-// The same on that disk, with the permissions that the disk sets.
+// The same on the given disk, with the permissions that the disk sets.
 absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
                           const std::string& content);
 

@@ -1,4 +1,4 @@
-// Starts a thread of the library in the user's program. The program's signal handlers run only on
+// Starts a library thread in the user's program. The program's signal handlers run only on
 // the program's threads, and the thread runs on the processors that the program chose.
 //
 // Thread safety: free function.
@@ -24,7 +24,7 @@ namespace lapwing {
 // two polls of head, and double the doorbell's interval.
 inline constexpr unsigned long kPromptTimerSlackNs = 1000;
 
-// Returns all signals except those that a fault of the thread itself raises. So a program that
+// Returns all signals except those raised by a fault in the thread itself. So a program that
 // reports its crashes also reports those of this thread.
 inline sigset_t signals_of_others() {
   sigset_t signals;

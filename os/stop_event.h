@@ -1,4 +1,4 @@
-// Requests a thread, which may be waiting, to end. Once set, it stays set.
+// A request to a thread, which may be waiting, to end. Once set, it stays set.
 //
 // Thread safety: any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// A WriteQueue that performs each request in a call, which returns when the request is done.
+// A WriteQueue that performs each request in one call that returns when the request is done.
 //
 // Thread safety: one thread; the requests run in order inside reap().
 #pragma once

@@ -11,7 +11,7 @@
 
 namespace lapwing {
 
-// Returns the remedy for an errno that is caused by a limit of the process, or an empty text.
+// Returns the remedy for an errno that is caused by a process limit, or an empty text.
 constexpr const char* limit_remedy(int sys_errno) {
   switch (sys_errno) {
     case EMFILE:

@@ -96,7 +96,7 @@ absl::Status refuse_cpu(unsigned cpu) {
                    "of the process's cgroup"));
 }
 
-// Checks the result, because the kernel silently ignores processors of the list that it does not
+// Checks the result, because the kernel silently ignores processors in the list that it does not
 // allow.
 absl::Status set_cpus(const std::vector<unsigned>& cpus) {
   if (cpus.empty()) return absl::OkStatus();

@@ -1,12 +1,12 @@
 // Applies a ThreadPlacement.
 //
-// Whether a placement is possible is found by applying it and reading it back. A placement that the
-// kernel would apply only in part, such as a list of processors of which it allows one, is refused.
+// A placement is checked by applying it and reading it back. A placement that the kernel would
+// apply only in part, such as a list of processors of which only one is allowed, is refused.
 //
 // Thread safety: free functions.
 // Errors of both: kInvalidArgument, kNotPermitted, kUnsupported, kSystem. The message names the
-// member of PublisherOptions::threads or SubscriberOptions::threads, the option of the commands,
-// and what to do.
+// member of PublisherOptions::threads or SubscriberOptions::threads, the command-line option, and
+// what to do.
 #pragma once
 
 #include <sched.h>
@@ -38,8 +38,8 @@ class CpuMask {
   std::array<cpu_set_t, kCpusMax / CPU_SETSIZE> sets_{};
 };
 
-// Applies this placement to the calling thread. After an error, the thread may have a part of it or
-// another set of processors, and must end.
+// Applies this placement to the calling thread. After an error, the thread may have part of it or a
+// different set of processors, and must end.
 absl::Status place_this_thread(const ThreadPlacement& placement);
 
 // Checks whether that succeeds, on a thread that ends at once. Errors: also kLimit (no thread).

@@ -12,7 +12,7 @@ namespace lapwing {
 // A sequence or counter with one writer thread and any readers, in private memory.
 class SingleWriterWord {
  public:
-  // Release, partner load(): a reader that sees the value also sees the writer's earlier stores.
+  // Release; pairs with load(): a reader that sees the value also sees the writer's earlier stores.
   void store(Word value) { word_.store(value, std::memory_order_release); }
   Word load() const { return word_.load(std::memory_order_acquire); }
 
@@ -23,7 +23,7 @@ class SingleWriterWord {
 // A flag that any thread may set once and all threads may read: a request to stop, or a final end.
 class StickyFlag {
  public:
-  // Release, partner is_set(): a thread that sees it set also sees the setter's earlier stores.
+  // Release; pairs with is_set(): a thread that sees it set also sees the setter's earlier stores.
   void set() { flag_.store(true, std::memory_order_release); }
   bool is_set() const { return flag_.load(std::memory_order_acquire); }
 
@@ -34,10 +34,10 @@ class StickyFlag {
 // A request from any thread, or from a signal handler, to the thread that waits.
 class InterruptFlag {
  public:
-  // Release, partner take(). The caller then wakes the sleeper.
+  // Release; pairs with take(). The caller then wakes the sleeper.
   void raise() { flag_.store(true, std::memory_order_release); }
   bool is_raised() const { return flag_.load(std::memory_order_acquire); }
-  // Returns true once for all raises so far. A raise between the two accesses is one of them.
+  // Returns true once for all raises so far. A raise between the two accesses is included.
   bool take() {
     if (!flag_.load(std::memory_order_relaxed)) return false;
     return flag_.exchange(false, std::memory_order_acquire);
@@ -53,9 +53,9 @@ class SharedPhase {
  public:
   explicit SharedPhase(Phase first) : phase_(first) {}
 
-  // Acquire, partner exchange() and move(): the caller sees stores from before the change.
+  // Acquire; pairs with exchange() and move(): the caller sees stores made before the change.
   Phase load() const { return phase_.load(std::memory_order_acquire); }
-  // Release, partner load(). Acquire, partner move(): the caller sees stores from before that
+  // Release; pairs with load(). Acquire; pairs with move(): the caller sees stores made before that
   // change.
   Phase exchange(Phase next) { return phase_.exchange(next, std::memory_order_acq_rel); }
   // Returns false, and changes nothing, if the phase is not `from`.

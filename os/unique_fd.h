@@ -14,8 +14,8 @@ class UniqueFd {
  public:
   UniqueFd() = default;
   explicit UniqueFd(int fd) : fd_(fd) { enter_descriptor(fd); }
-  // Owns the result of `open`, a system call. No fork can happen between the call and the
-  // ownership.
+  // Owns the result of `open`, a system call. No fork can happen before it is
+  // owned.
   template <typename Open>
   static UniqueFd opened_by(const Open& open) {
     const ForkHold hold;
@@ -35,7 +35,7 @@ class UniqueFd {
 
   int get() const { return made_.in_child() ? -1 : fd_; }
   bool valid() const { return get() >= 0; }
-  // Passes the descriptor to the caller. A forked child then has it as well.
+  // Passes the descriptor to the caller. A forked child then also has it.
   int release() {
     const int fd = get();
     forget_descriptor(fd);

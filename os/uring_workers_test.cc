@@ -1,5 +1,5 @@
 // Tests the workers of an io_uring: their number, their processors, and the reports if the kernel
-// refuses to place or limit them. The linker wraps the calls of liburing for that.
+// refuses to place or limit them. The linker wraps liburing's calls for this.
 #include <fcntl.h>
 #include <liburing.h>
 
@@ -53,7 +53,7 @@ std::unique_ptr<UringWriteQueue> uring_or_nothing() {
   return queue.ok() ? *std::move(queue) : nullptr;
 }
 
-// Performs many syncs at a time, each of which uses a worker. Returns false if one failed.
+// Performs many syncs at once, each of which uses a worker. Returns false if one failed.
 bool sync_many(UringWriteQueue& queue, int file) {
   for (std::uint64_t tag = 0; tag < 32; ++tag) {
     if (!queue.submit({WriteRequest::Kind::kSync, file, 0, {}, tag})) return false;

@@ -62,8 +62,8 @@ absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
   return queue;
 }
 
-// Like a descriptor, a mapping of the ring keeps the ring and the files that it holds, so it must
-// not be copied by forks. Returns 0 or -errno.
+// Like a descriptor, a mapping of the ring keeps the ring and its files alive, so forks must not
+// copy it. Returns 0 or -errno.
 int UringWriteQueue::init() {
   const ForkHold hold;
   const int made = io_uring_queue_init(kUringDepth, &ring_, 0);
@@ -158,8 +158,8 @@ void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
 
 bool UringWriteQueue::submit(const WriteRequest& request) {
   if (in_flight_ == kUringDepth) return false;
-  // Do this only while no request waits to be submitted. enter() counts the remaining entries of
-  // unsubmitted_ from the end of the queue, and this request is not among them. If it fails, the
+  // Do this only while no request is waiting to be submitted. enter() counts the remaining entries
+  // of unsubmitted_ from the end of the queue, and this request is not among them. If it fails, the
   // next submit() retries it.
   const bool other_thread = !worker_cpus_.empty() && placed_for_ != ::gettid();
   if (other_thread && unsubmitted_.empty()) place_workers_of_this_thread();

@@ -34,7 +34,7 @@ namespace lapwing {
 
 inline constexpr unsigned kUringDepth = 128;  // requests in flight
 // The limit for each submitting thread and NUMA node: enough to prepare four segments at a time and
-// for the two requests of a sync. The kernel's default is four per processor, at most 128. Needs
+// handle the two requests of a sync. The kernel's default is four per processor, at most 128. Needs
 // Linux 5.15.
 inline constexpr unsigned kUringWorkersMax = 6;
 

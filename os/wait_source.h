@@ -1,5 +1,5 @@
-// The interface through which a wait set (wait_set/) waits for a source, such as a subscriber or an
-// end of a channel.
+// The interface through which a wait set (wait_set/) waits for a source, such as a subscriber or a
+// channel end.
 //
 // A set polls its sources in turn. If none is ready, it lets each source prepare, sleeps once on
 // all words and descriptors that they return, and lets each finish:
@@ -11,10 +11,10 @@
 //
 // So a source works in a set as in its own waits, with the same code. is_ready() does its upkeep.
 // The last poll before a sleep is between prepare_wait() and finish_wait(), so no wake-up is
-// missed. Meanwhile its other calls return misuse.
+// missed. In between, its other calls return misuse.
 //
-// Thread safety: that of the source; the set's calls count as calls of the source.
-// Ownership: none. A source that is destroyed leaves its owner, and may outlive it.
+// Thread safety: that of the source; the set's calls count as calls on the source.
+// Ownership: none. A source leaves its owner when it is destroyed, and may outlive the owner.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class WaitSource {
   // Returns nullopt if the source has not prepared. Then call is_ready() again at once.
   virtual std::optional<WakeUp> prepare_wait() = 0;
   virtual void finish_wait() = 0;
-  // False: nothing wakes it, so a set with it must not sleep.
+  // False: nothing wakes it, so a set that contains it must not sleep.
   virtual bool can_sleep() const { return true; }
   // While it is prepared, readable when it may be ready; -1: it has no descriptor. Does not change
   // until the source has ended.

@@ -1,4 +1,4 @@
-// Waits of a subscriber for the next record: spin, back off, or park on the doorbell.
+// A subscriber's waits for the next record: spin, back off, or park on the doorbell.
 //
 // Thread safety: one waiter per subscriber thread. Parking is FUTEX_WAIT through the read-only
 // mapping, at most kParkNsMax at a time, so wake-ups only reduce latency and are not needed for
@@ -50,7 +50,7 @@ class Waiter {
     ++turns_;
     spin_pause();
   }
-  // Call it after a result, to begin with spinning again.
+  // Call it after a result, to start spinning again.
   void reset() { turns_ = 0; }
 
  private:

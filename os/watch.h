@@ -1,9 +1,9 @@
-// One descriptor for several, which is readable when any of them is ready, or at a set time.
-// Listeners and servers give it to an event loop.
+// Combines several descriptors into one, which is readable when any is ready, or at a set time.
+// Listeners and servers pass it to an event loop.
 //
 // Thread safety: one thread; others may poll fd().
-// Ownership: owns its descriptors. The caller owns the watched ones, and removes each before it
-// closes it, because a copy in another process would keep it watched.
+// Ownership: owns its descriptors. The caller owns the watched ones, and removes each one before
+// closing it, because a copy in another process would keep it watched.
 #pragma once
 
 #include <sys/epoll.h>

@@ -24,7 +24,7 @@ absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
 // directory.
 absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& path);
 
-// Replaces `path` by a file with this content. If it fails, the file under the unfinished name is
+// Replaces `path` with a file with this content. If it fails, the file under the unfinished name is
 // removed, and `path` is unchanged.
 absl::Status write_whole_file(Disk& disk, const std::string& path, std::string_view content,
                               OpenOptions options = {});

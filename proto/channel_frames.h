@@ -2,8 +2,8 @@
 // No behaviour; see docs/explanation/channel-protocol.md for the protocol.
 //
 // They begin like the control socket's frames and share their numbering. ChannelHello and
-// ChannelWelcome carry one descriptor (SCM_RIGHTS), that of the sender's memory file. HandedOver
-// carries the listening socket, then those of the waiting peers. Other frames carry no descriptors.
+// ChannelWelcome carry one descriptor (SCM_RIGHTS): the sender's memory file. HandedOver carries
+// the listening socket, then the sockets of the waiting peers. Other frames carry no descriptors.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace lapwing {
 
-// Also the ChannelWelcome, with the values of the listening side.
+// Also used for ChannelWelcome, with the values of the listening side.
 struct ChannelHelloFrame {
   FrameHeader header;
   std::uint32_t abi_version;
   ChannelRole role;              // of the sender
   std::uint32_t has_membarrier;  // 1: the sender's process is registered for GLOBAL_EXPEDITED
   std::uint32_t pid;
-  Id128 connection_id;  // chosen by the connecting side, repeated by the other
+  Id128 connection_id;  // chosen by the connecting side, repeated by the listening side
 };
 static_assert(sizeof(ChannelHelloFrame) == 48);
 static_assert(offsetof(ChannelHelloFrame, abi_version) == 16);
@@ -84,7 +84,7 @@ constexpr FrameLength channel_frame_length(FrameType type) {
   return {channel_frame_bytes(type), channel_frame_bytes(type)};
 }
 
-// Limits of a listener.
+// Listener limits.
 inline constexpr std::size_t kPeersWaitingMax = 64;  // connected and not yet served
 
 }  // namespace lapwing

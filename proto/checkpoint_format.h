@@ -9,7 +9,7 @@
 //                               block (the last one may be shorter), seed: the block's number
 //
 // While a file is being written, its name ends in .tmp. It is then synced and renamed, and its
-// directory is synced. So a file with the name of a checkpoint was complete when it was renamed.
+// directory is synced. So a file with a checkpoint's name was complete when it was renamed.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ namespace lapwing {
 inline constexpr std::uint32_t kFrameMagic = 0x4657504c;  // "LPWF"
 inline constexpr std::uint16_t kFrameVersion = 1;         // of the header and of the rules above
 
-// Versions of the protocol. A client sends the range that it supports, and the publisher chooses.
+// Protocol versions. A client sends the range that it supports, and the publisher chooses.
 //  1  frames have exactly their first sizes; unknown ones are violations
 //  2  the rules above; tags in List and Prune; the head that a subscriber saw
 //  3  ListEvents; LatencyReport; the fields of a subscriber's Report from `wait`
@@ -52,7 +52,7 @@ enum class FrameType : std::uint16_t {
   kLatencyReport = 16,   // ->, and <- after the SubscriberInfo that it belongs to
   kForget = 17,          // ->
   kForgotten = 18,       // <-
-  // On the socket of a channel, which also uses kRefused (proto/channel_frames.h).
+  // On a channel's socket, which also uses kRefused (proto/channel_frames.h).
   kChannelHello = 32,    // connecting -> listening side
   kChannelWelcome = 33,  // listening -> connecting side
   kWake = 34,            // either: wakes a sleeping peer
@@ -128,7 +128,7 @@ enum class BusEventKind : std::uint32_t {
   kAttached = 1,       // a subscriber has sent Hello and has a client slot
   kDetached = 2,       // it disconnected; with its last report
   kGap = 3,            // it reported `gaps` more, without a loss
-  kLoss = 4,           // it reported `lost` more records, in `gaps` more gaps
+  kLoss = 4,           // it reported the loss of `lost` more records, in `gaps` more gaps
   kRefused = 5,        // a client was refused for `reason`
   kDropped = 6,        // a client was dropped for `reason`
   kStall = 7,          // `count` publishes waited for the journal for more than 1,024 µs each
@@ -202,7 +202,7 @@ struct WelcomeFrame {
   char journal_path[512];
   std::uint64_t schema_hash;     // of the ring's header
   std::uint64_t pid_namespace;   // of the publisher: inode of /proc/self/ns/pid; 0: unknown
-  std::uint64_t time_namespace;  // the same of /proc/self/ns/time
+  std::uint64_t time_namespace;  // the same for /proc/self/ns/time
 };
 inline constexpr std::size_t kWelcomeBytesFirst = 1224;
 static_assert(sizeof(WelcomeFrame) == 1248);
@@ -285,7 +285,7 @@ struct ReportFrame {
   std::uint32_t wait;         // WaitStrategy; 0: not given
   std::uint32_t on_gap;       // OnGap; 0: not given
   std::uint64_t gaps_before;  // the part of `gaps` from before this connection
-  std::uint64_t lost_before;  // the same of `lost`
+  std::uint64_t lost_before;  // the same for `lost`
 };
 inline constexpr std::size_t kReportBytesFirst = 64;
 static_assert(sizeof(ReportFrame) == 96);
@@ -367,8 +367,8 @@ static_assert(offsetof(SubscriberInfoFrame, missing_since_wall_ns) == 208);
 struct EndOfListFrame {
   FrameHeader header;
   std::uint64_t count;
-  std::uint64_t refused;  // clients refused since the publisher started, all reasons
-  std::uint64_t dropped;  // clients dropped since then, all reasons
+  std::uint64_t refused;  // clients refused since the publisher started, for any reason
+  std::uint64_t dropped;  // clients dropped since then, for any reason
   std::uint64_t tag;
   std::uint64_t by_reason[kDropReasons];  // index: DropReason - 1
 };
@@ -381,7 +381,7 @@ static_assert(offsetof(EndOfListFrame, tag) == 40);
 static_assert(offsetof(EndOfListFrame, by_reason) == 48);
 
 // The ages of the records that a subscriber has delivered since it was opened. Sent every second in
-// which some were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
+// which ages were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
 inline constexpr std::size_t kLatencyCounts = 114;
 struct LatencyReportFrame {
   FrameHeader header;
@@ -577,10 +577,10 @@ constexpr FrameLength control_frame_length(FrameType type) {
   return {first != 0 ? first : sizeof(FrameHeader), kFrameBytesMax};
 }
 
-// Limits of the publisher's side of the socket.
+// Limits on the publisher's side of the socket.
 inline constexpr std::size_t kClientsMax = 1024;
 inline constexpr std::size_t kMissingMax = 1024;  // subscribers that have not returned
-// More connections, for requests of the bus's owner and root, who can then list the other clients.
+// Extra connections for requests from the bus's owner and root, who can then list the clients.
 inline constexpr std::size_t kQuestionsMax = 16;
 inline constexpr std::size_t kFramesQueuedMax = 64;           // for one client, then it is dropped
 inline constexpr std::uint32_t kFramesPerSecondMax = 200;     // from one client, then it is dropped

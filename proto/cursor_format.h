@@ -3,8 +3,8 @@
 //   0       CursorEntry, then zeros
 //   4,096   CursorEntry, then zeros
 //
-// The two copies are written in turn. Each has its own page, so that a write of one copy, by the
-// page cache or the device, does not touch the other.
+// The two copies are written alternately. Each has its own page, so that a write to one copy, by
+// the page cache or the device, does not touch the other.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct CursorEntry {
   std::uint64_t generation;  // incremented by each commit; the first copy has the even ones
   Id128 journal_id;
   Id128 session_id;
-  std::uint64_t sequence;  // kNoSequence: nothing was committed yet
+  std::uint64_t sequence;  // kNoSequence: nothing has been committed yet
   std::uint64_t output_bytes;
   std::uint64_t output_file;
   std::uint64_t written_wall_ns;

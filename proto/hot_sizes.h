@@ -1,5 +1,5 @@
-// The record sizes for which the compiler generates separate code. There it knows the size, so
-// moves of words and the loops around them become straight-line code
+// The record sizes for which the compiler generates separate code. It then knows the size, so word
+// moves and the loops around them become straight-line code
 // (docs/explanation/adr/0005-slot-moves.md).
 //
 // Publishing, reading and reading runs all use this list, so a size is fast in all of them. For

@@ -1,5 +1,5 @@
-// The ring file, byte for byte. No behaviour; lapwing/detail/slot_words.h is the slot protocol over
-// it, and docs/reference/file-formats.md describes the file.
+// The ring file, byte for byte. No behaviour; lapwing/detail/slot_words.h contains its slot
+// protocol, and docs/reference/file-formats.md describes the file.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
 //   page 1      RingWords   one value per 128 bytes, written by the publisher's process only: the
@@ -36,8 +36,8 @@ constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) {
   return kPageBytes / slot_bytes;
 }
 
-// Returns the smallest capacity with such slots: at least kCapacityMin slots and kSlotAreaBytesMin
-// bytes.
+// Returns the smallest capacity with slots of this size: at least kCapacityMin slots and
+// kSlotAreaBytesMin bytes.
 constexpr std::uint64_t capacity_min(std::uint32_t slot_bytes) {
   const std::uint64_t by_area = kSlotAreaBytesMin / slot_bytes;
   return by_area > kCapacityMin ? by_area : kCapacityMin;
@@ -64,7 +64,7 @@ struct RingHeader {
   char schema[32];
   char bus_name[64];
   // The directory that the ring belongs to: the one with the journal, or without a journal the bus
-  // directory. A copied directory is another directory, and has no ring.
+  // directory. A copy of a directory is a different directory, and has no ring.
   std::uint64_t directory_device;  // st_dev
   std::uint64_t directory_inode;   // st_ino
   std::uint64_t schema_hash;       // of the description of `schema` (lapwing/schema.h); 0: none

@@ -1,4 +1,4 @@
-// The words on page 1 of the ring file. The publisher's process writes them, all processes may read
+// The words on page 1 of the ring file. The publisher's process writes them; all processes may read
 // them.
 #pragma once
 
@@ -20,10 +20,10 @@ inline Sequence load_head(const RingWords& words) {
   return detail::load(words.head.value, std::memory_order_acquire);
 }
 
-// Partner load_archived. A reader that loads it finds every sequence up to it in the journal's
+// Pairs with load_archived. A reader that loads it finds every sequence up to it in the journal's
 // files. For the publishing thread, it means that the file thread no longer reads those slots, so
-// they may be overwritten. If weaker, the file thread might write a record of the next lap to disk
-// instead.
+// they may be overwritten. With a weaker order, the file thread might write a record of the next
+// lap to disk instead.
 inline void store_archived(RingWords& words, Sequence n) {
   detail::store(words.archived.value, n, std::memory_order_release);
 }
@@ -31,7 +31,7 @@ inline Sequence load_archived(const RingWords& words) {
   return detail::load(words.archived.value, std::memory_order_acquire);
 }
 
-// Partner load_durable. Release, so that a thread that loads it and then reads the files finds
+// Pairs with load_durable. Release, so that a thread that loads it and then reads the files finds
 // their sums.
 inline void store_durable(RingWords& words, Sequence n) {
   detail::store(words.durable.value, n, std::memory_order_release);
@@ -40,8 +40,8 @@ inline Sequence load_durable(const RingWords& words) {
   return detail::load(words.durable.value, std::memory_order_acquire);
 }
 
-// Partner load_oldest. Stored before the files below it are unlinked, so a reader that finds a file
-// missing and then loads this word detects that the file was pruned.
+// Pairs with load_oldest. Stored before the files below it are unlinked, so a reader that finds a
+// file missing and then loads this word detects that the file was pruned.
 inline void store_oldest(RingWords& words, Sequence n) {
   detail::store(words.oldest.value, n, std::memory_order_release);
 }
@@ -68,9 +68,9 @@ inline std::uint64_t load_heartbeat(const RingWords& words) {
   return detail::load(words.heartbeat.value, std::memory_order_relaxed);
 }
 
-// Partner load_ring_state. Stored after the last record. A reader that sees kClosed polls its slot
-// once more before it reports the end: the acquire makes every record published before the close
-// visible.
+// Pairs with load_ring_state. Stored after the last record. A reader that sees kClosed polls its
+// slot once more before it reports the end: the acquire makes every record published before the
+// close visible.
 inline void store_ring_state(RingWords& words, RingState state) {
   detail::store(words.state.value, static_cast<Word>(state), std::memory_order_release);
 }

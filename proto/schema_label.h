@@ -1,5 +1,5 @@
-// The identification of the records of a ring, a segment or a session: the name of the schema, and
-// the hash of its description.
+// Identifies the records of a ring, a segment or a session: the schema's name, and the hash of its
+// description.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ TEST_CASE("A slot is stamp, record and zeroes") {
     std::vector<std::byte> record(bytes);
     fill(record.data(), bytes, 9);
     alignas(16) std::byte slot[kSlotBytesMax] = {};
-    // The old content is longer than the record. Nothing of its last word may remain.
+    // The old content is longer than the record. No part of its last word may remain.
     std::fill(slot + 8, slot + 8 + 8 * words_for(bytes), std::byte{0xff});
     SlotForm::store_slot(slot, 9, record.data(), bytes);
 

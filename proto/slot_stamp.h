@@ -14,11 +14,11 @@
 
 namespace lapwing {
 
-// Returns the sequence of a stamp, which is being written or ready. kNoSequence for stamp 0.
+// Returns the sequence of a stamp, ready or being written. kNoSequence for stamp 0.
 constexpr Sequence stamp_sequence(Word stamp) {
   return stamp / 2 + stamp % 2;
 }
-// Returns the newest sequence that a stamp proves to be published.
+// Returns the newest sequence that a stamp proves to have been published.
 constexpr Sequence stamp_published(Word stamp) {
   return stamp / 2;
 }
@@ -42,7 +42,7 @@ constexpr Sequence resume_after_lap(Sequence n, Word stamp, Sequence head, std::
 // loaded after `stamp`; otherwise a reader that was descheduled in between would report false
 // damage. The publisher writes n only once head is at n - capacity or beyond. The journal gate
 // ensures this, because `archived` is at most head. Without a journal, a batch longer than the ring
-// must advance head on the way.
+// must advance head along the way.
 constexpr bool stamp_is_corrupt(Word stamp, Sequence n, Sequence head, std::uint64_t capacity) {
   if (stamp == 0) return false;
   const Sequence m = stamp_sequence(stamp);

@@ -1,9 +1,9 @@
-// Announces a published bus on this machine, so that monitors find it
+// Announces a published bus on this machine, so that monitors can find it
 // (snapshot/bus_announcement.h).
 //
 // The announcement is optional. If it fails, the publisher logs the error and continues.
 //
-// Thread safety: one thread. The caller holds the lock of the bus.
+// Thread safety: one thread. The caller holds the bus's lock.
 #pragma once
 
 #include <string>

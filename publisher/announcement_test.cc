@@ -1,4 +1,4 @@
-// A bus is announced on its machine while it is published, and after that if it was not closed.
+// A bus is announced on its machine while published, and afterwards if it was not closed.
 #include "publisher/announcement.h"
 
 #include <unistd.h>

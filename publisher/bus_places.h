@@ -22,8 +22,8 @@ class BusPlaces {
   explicit BusPlaces(const PublisherSetUp& options) : options_(options) {}
 
   std::string journal_root() const;
-  // The directories that only one publisher may use: that of the bus and, because another bus may
-  // be configured to write to it, that of the journal.
+  // The directories that only one publisher may use: the bus directory and the journal directory
+  // (another bus may be configured to write to the same journal).
   std::vector<std::pair<std::string, DirectoryUse>> directories() const;
 
   // Returns the directory that holds this bus's ring files, and creates it if needed. It is the bus
@@ -35,8 +35,8 @@ class BusPlaces {
   absl::StatusOr<std::string> make_private_directory() const;
   // Returns the rings that an earlier start may have left. It searches the bus directory, this
   // user's ring directories, and the directory of the ring in bus.json if that is named after this
-  // bus. At that earlier start, the preferred ring directory may have been unavailable although it
-  // belongs to this user now. Errors: those of directory_identity, and those of resolving a path.
+  // bus. At that start, the preferred ring directory may have been unavailable, although it now
+  // belongs to this user. Errors: those of directory_identity, and those of resolving a path.
   absl::StatusOr<LeftRings> left_rings() const;
 
  private:

@@ -25,7 +25,7 @@ struct Pending {
   std::mutex mutex;
   std::condition_variable none;
   int threads = 0;       // under the mutex
-  bool exiting = false;  // under the mutex: no call waits for a thread any longer
+  bool exiting = false;  // under the mutex: no further waits for threads
   ForkWatch fork{*this, "close"};
 };
 
@@ -60,12 +60,12 @@ void run_closing(std::function<void()> work, const ThreadPlacement& placement) {
   }
   const auto run = [&all, work = std::move(work)]() mutable {
     work();
-    work = nullptr;  // destroys what it owns before the program may end
+    work = nullptr;  // destroys all that it owns before the program may end
     const std::lock_guard lock(all.mutex);
     if (--all.threads == 0) all.none.notify_all();
   };
   std::thread thread;
-  // If the placement fails, close in a thread without one.
+  // If placement fails, close in a thread without placement.
   const auto start = [&](const ThreadPlacement& where) {
     return start_thread(thread, "lapwing-closing", run, {.placement = where}).ok();
   };

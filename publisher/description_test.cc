@@ -192,7 +192,7 @@ TEST_CASE("A journal that has lost its description does not continue with other 
   options.schema = later_signal();
   CHECK(errc_of(refusal(options)) == Errc::kDamaged);
   CHECK(says(refusal(options), file));
-  // The file is written again with the same description.
+  // The file is rewritten with the same description.
   options.schema = schema_of<Signal>();
   run_session(options);
   PosixDisk disk;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kForeverNs = ~std::uint64_t{0};
 constexpr std::uint64_t kWarnIntervalNs = 10'000'000'000;
-constexpr std::uint64_t kLapParts = 8;  // polls head at least this often in each lap
+constexpr std::uint64_t kLapParts = 8;  // minimum number of head polls per lap
 
 }  // namespace
 
@@ -109,16 +109,16 @@ void FileThread::take_requests() {
   }
 }
 
-// Publishes the archiver's progress on page 1, oldest first. So when a reader sees `durable`, every
-// record below it exists, except pruned ones, and `oldest` shows those.
+// Publishes the archiver's progress on page 1, `oldest` first. So when a reader sees `durable`,
+// every record below it exists, except pruned ones, which `oldest` shows.
 void FileThread::tell() {
   store_oldest(*words_, archiver_->oldest());
   store_archived(*words_, archiver_->archived());
   store_durable(*words_, archiver_->durable());
   const JournalCondition condition = archiver_->condition();
   if (condition.state != state_told_) tell_condition(condition);
-  // After the condition, so that a reader that finds unarchived records missing from the ring also
-  // finds the reason.
+  // Set after the condition, so that a reader that finds unarchived records missing from the ring
+  // also finds the reason.
   if (!gate_.ended()) gate_.raise(archiver_->limit());
   if (archiver_->durable() != durable_told_ || archiver_->oldest() != oldest_told_) {
     durable_told_ = archiver_->durable();
@@ -177,7 +177,7 @@ void FileThread::warn_of_lag(Sequence head) {
       {{"behind", head - archived}, {"capacity", capacity_}}));
 }
 
-// Sleeps until the next poll. If idle and without pending work, sleeps until it is woken.
+// Sleeps until the next poll, or until woken if the thread is idle and no work is pending.
 void FileThread::rest(Sequence head, std::uint64_t next_ns) {
   const std::uint64_t now = monotonic_ns();
   if (next_ns <= now) return;
@@ -191,7 +191,7 @@ void FileThread::rest(Sequence head, std::uint64_t next_ns) {
     }
     sleeper_.wake_up();
   }
-  if (gate_.ended()) sleeper_.demand_attention();  // again, because the sleep cleared the bit
+  if (gate_.ended()) sleeper_.demand_attention();  // again: the sleep cleared the bit
 }
 
 }  // namespace lapwing

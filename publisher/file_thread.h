@@ -2,7 +2,7 @@
 //
 // It polls head every kLookNs, or every eighth of a lap if that is shorter. When idle, it sleeps
 // until the publish path or a request wakes it. A sync may take long, so nothing that must be
-// prompt runs in this thread.
+// prompt runs on this thread.
 //
 // Thread safety: start and stop by the owner; request_flush by the thread that its Asker names;
 // request_prune and prune_result by the service thread; shed by the publishing thread.
@@ -29,16 +29,16 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kLookNs = 200'000;
-inline constexpr std::uint64_t kIdleAfterNs = 10'000'000;  // without a publish
+inline constexpr std::uint64_t kIdleAfterNs = 10'000'000;  // without a new record
 inline constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
 
-// How fast head moves, and for how long it has not.
+// Measures how fast head moves and how long it has been still.
 class HeadWatch {
  public:
   explicit HeadWatch(Sequence head) : head_(head) {}
 
   void look(Sequence head, std::uint64_t now_ns, std::uint64_t capacity);
-  // Until the next look: an eighth of a lap at the rate since the last one, at most kLookNs.
+  // Time until the next poll: an eighth of a lap at the rate since the last poll, at most kLookNs.
   std::uint64_t interval_ns() const { return interval_ns_; }
   bool is_idle(std::uint64_t now_ns) const { return now_ns - moved_ns_ >= kIdleAfterNs; }
 
@@ -56,10 +56,10 @@ class FileThread {
   struct Hooks {
     // Called when durable, oldest or the journal's condition has changed, or a prune is done.
     std::function<void()> on_progress;
-    // Faults in a part of the ring. Returns false when the whole ring is done. Called in each turn
-    // until then.
+    // Faults in a part of the ring. Returns false when the whole ring is done. Called on each
+    // iteration until that point.
     std::function<bool()> fill_ring;
-    // Called in each turn, at least once a second. It may block on files.
+    // Called on each iteration, at least once a second. It may block on files.
     std::function<void(std::uint64_t now_ns)> on_turn;
     LogHook log;
   };
@@ -72,7 +72,7 @@ class FileThread {
 
   absl::Status start(const ThreadPlacement& placement = {});
   // Joins the thread, archives everything up to head and appends `end`. The publishing thread must
-  // not publish meanwhile. Idempotent. Returns the failure if the journal has failed.
+  // not publish during the call. Idempotent. Returns the failure if the journal has failed.
   absl::Status close();
 
   const IdleSleeper& sleeper() const { return sleeper_; }
@@ -84,7 +84,7 @@ class FileThread {
   // kJournalFailed, or kClosed. nullopt while the prune is running.
   std::optional<Errc> prune_result() const;
   void shed();
-  // The journal's first failure, or ok. Valid after the condition became kFailed.
+  // The journal's first failure, or ok. Valid once the condition is kFailed.
   absl::Status failure() const { return archiver_->failure(); }
   // Valid after close(). True if `sessions` records how the session ended.
   bool end_recorded() const { return archiver_->end_recorded(); }
@@ -112,7 +112,7 @@ class FileThread {
   std::thread thread_;
   absl::Status closed_;
 
-  // Only the file thread touches these.
+  // Used only by the file thread.
   bool filling_ = true;
   HeadWatch head_watch_;
   std::uint64_t warned_ns_ = 0;

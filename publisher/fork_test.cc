@@ -1,4 +1,4 @@
-// A forked child of a publisher's process keeps no part of the publisher alive.
+// A child forked from a publisher's process keeps no part of the publisher alive.
 #include <fcntl.h>
 
 #include <atomic>
@@ -165,7 +165,7 @@ TEST_CASE("Children forked while another thread publishes get forked, and the th
 }
 
 TEST_CASE("An exiting child does not wait for a session that its parent closes") {
-  while (sessions_closing() != 0) wait_readable(-1, 1'000'000);  // of other tests
+  while (sessions_closing() != 0) wait_readable(-1, 1'000'000);  // from other tests
   std::atomic<bool> stay = true;
   run_closing([&] {
     while (stay) wait_readable(-1, 1'000'000);
@@ -177,7 +177,7 @@ TEST_CASE("An exiting child does not wait for a session that its parent closes")
   while (sessions_closing() != 0) wait_readable(-1, 1'000'000);
 }
 
-#ifndef __SANITIZE_THREAD__  // it ends a child that has threads
+#ifndef __SANITIZE_THREAD__  // it would end a child that has threads
 TEST_CASE("A child can publish on a bus that it opens, even in place of its parent's publisher") {
   const TemporaryDirectory parents;
   const TemporaryDirectory childs;

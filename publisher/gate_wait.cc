@@ -10,8 +10,8 @@
 namespace lapwing {
 namespace {
 
-// The largest sequence of a record. A reader that has it waits for the next one, which needs a
-// stamp.
+// The largest sequence of a record. A reader that has read it waits for the next record, which
+// needs a stamp.
 constexpr Sequence kPublishedMax = kSequenceMax - 1;
 
 absl::Status overlap() {

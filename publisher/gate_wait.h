@@ -1,9 +1,9 @@
-// The waits of the publishing thread: for the journal to admit a record, for a flush, for a close.
+// The publishing thread's waits: for the journal to admit a record, for a flush, for a close.
 //
 // Invariants
 //  1. Only one call waits at a time. An overlapping call is refused.
 //  2. While a call waits, and once status() is not ok, the limit of the publish path is 0, so that
-//     every publish() comes here. At other times that limit is at most the gate's.
+//     every publish() ends up here. At other times that limit is at most the gate's.
 //
 // Thread safety: the publishing thread; interrupt() by any thread and by a signal handler.
 #pragma once
@@ -28,11 +28,11 @@ class GateWait {
   const PublisherCounters& counters() const { return counters_; }  // stall counters
   bool is_waiting() const { return waiting_.is_taken(); }
 
-  // Whether record n, which is beyond the limit of the path, may be written now. Waits if needed.
+  // True if record n, which is beyond the path's limit, may be written now. Waits if needed.
   bool admit(Sequence n, Deadline deadline);
   // Sets last_error(), and returns false.
   bool refuse(absl::Status why);
-  // Ends publishing for good. The first reason stays.
+  // Ends publishing for good. The first reason is kept.
   void end(absl::Status why);
   // Ends publishing if the journal has failed and publishing must stop in that case.
   void end_if_failed() {
@@ -40,7 +40,7 @@ class GateWait {
   }
 
   absl::Status flush(Deadline deadline);
-  // Returns kMisuse if another call waits, or if this publisher's log hook is the caller.
+  // Returns kMisuse if another call is waiting, or if this publisher's log hook is the caller.
   absl::Status check_may_wait() const;
   // `is_closed` must become true before the gate is nudged.
   absl::Status wait_for_close(absl::FunctionRef<bool()> is_closed, Deadline deadline);

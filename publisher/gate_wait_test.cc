@@ -1,5 +1,5 @@
-// The waits of the publishing thread while the journal is stopped: when they end, what they return,
-// and what an overlapping call returns.
+// The publishing thread's waits while the journal is stalled: when they end, what they return, and
+// what an overlapping call returns.
 #include "publisher/gate_wait.h"
 
 #include <chrono>

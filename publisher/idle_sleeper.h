@@ -1,5 +1,5 @@
 // Lets a thread sleep while nothing is published. It consists of an eventfd that other threads
-// signal, and a bit of the attention word that makes the publish path signal it.
+// signal, and a bit in the attention word that makes the publish path signal the eventfd.
 //
 // The protocol and its proof are in lapwing/detail/attention_word.h. This class adds the system
 // calls.
@@ -19,13 +19,13 @@
 
 namespace lapwing {
 
-// The sleepers' bits of the attention word.
+// The sleepers' bits in the attention word.
 inline constexpr std::uint32_t kServiceSleeper = 1;
 inline constexpr std::uint32_t kFileSleeper = 2;
 
 class IdleSleeper {
  public:
-  // Only this sleeper uses `bit`. Borrows the word.
+  // No other sleeper may use `bit`. Borrows the word.
   IdleSleeper(detail::AttentionWord& attention, std::uint32_t bit)
       : attention_(&attention), bit_(bit) {}
 
@@ -40,8 +40,8 @@ class IdleSleeper {
   void signal() const { signal_eventfd(fd_.get()); }
   void drain() const { drain_eventfd(fd_.get()); }
 
-  // F1 to F3. True if it is safe to sleep on fd(): head is still `seen`, and the thread that moves
-  // head will signal.
+  // F1 to F3. Returns true if it is safe to sleep on fd(): head is still `seen`, and the thread
+  // that moves head will signal.
   bool prepare_to_sleep(const RingWords& words, Sequence seen) {
     attention_->raise(bit_);
     membarrier_private();

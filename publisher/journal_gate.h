@@ -1,8 +1,8 @@
 // The gate between the publish path and the journal. It limits how far the publisher may write.
 //
 // The file thread raises the limit as blocks reach the disk. The publishing thread compares each
-// sequence with its copy of the limit, and calls the gate only when it reaches that. Waiting is a
-// futex wait on a private word that changes before every wake (proto/ring_words.h, load_bell).
+// sequence with its copy of the limit, and calls the gate only when it reaches that copy. Waiting
+// is a futex wait on a private word that changes before every wake (proto/ring_words.h, load_bell).
 //
 // Thread safety: raise and end by the file thread; nudge by any thread and by a signal handler; the
 // rest by the publishing thread.
@@ -19,7 +19,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kGateWaitNsMax =
-    100'000'000;  // one futex wait; then the waiter checks again
+    100'000'000;  // one futex wait, after which the waiter checks again
 
 class JournalGate {
  public:
@@ -44,7 +44,7 @@ class JournalGate {
 
   // The bell to pass to wait(). Load it before checking the condition.
   std::uint32_t bell() const { return load_bell(&bell_); }
-  // Sleeps until the bell differs from `seen`, but at most until deadline_ns and for
+  // Sleeps until the bell differs from `seen`, but no later than deadline_ns and for at most
   // kGateWaitNsMax.
   void wait(std::uint32_t seen, std::uint64_t deadline_ns) const {
     const std::uint64_t now_ns = monotonic_ns();

@@ -1,7 +1,7 @@
-// Requests of other threads to the file thread: a flush, a prune, the end by shedding.
+// Requests from other threads to the file thread: a flush, a prune, shedding the journal.
 //
-// Thread safety: request_flush() by the thread of each asker; request_prune() and prune_result() by
-// the service thread; shed() by the publishing thread. The other functions are the file thread's.
+// Thread safety: request_flush() by each asker's thread; request_prune() and prune_result() by the
+// service thread; shed() by the publishing thread; the other functions by the file thread.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class JournalRequests {
     SingleWriterWord& word = flush_through_[static_cast<std::size_t>(asker)];
     word.store(std::max(through, word.load()));
   }
-  // One at a time: the next only after prune_result() has returned the result of this one.
+  // One prune at a time: call it again only after prune_result() has returned the result.
   void request_prune(Sequence below) {
     prune_below_.store(below);
     prunes_wanted_.store(prunes_wanted_.load() + 1);
@@ -39,13 +39,13 @@ class JournalRequests {
   }
   void shed() { shed_.set(); }
 
-  // A flush that was requested since the last call.
+  // The flush requested since the last call, if any.
   std::optional<Sequence> take_flush() {
     const Sequence through = std::max(flush_through_[0].load(), flush_through_[1].load());
     if (through == std::exchange(flush_taken_, through)) return std::nullopt;
     return through;
   }
-  // A prune that was requested since the last call.
+  // The prune requested since the last call, if any.
   std::optional<Sequence> take_prune() {
     const std::uint64_t wanted = prunes_wanted_.load();
     if (wanted == std::exchange(prunes_taken_, wanted)) return std::nullopt;
@@ -57,19 +57,19 @@ class JournalRequests {
     prunes_done_.store(prunes_taken_);
   }
   bool is_shed() const { return shed_.is_set(); }
-  // A prune that is under way never finishes.
+  // A prune under way will never finish.
   void close() { closed_.set(); }
 
  private:
   std::array<SingleWriterWord, 2> flush_through_;  // by asker
   SingleWriterWord prune_below_;
-  SingleWriterWord prunes_wanted_;  // a count; prune_below_ belongs to the last
+  SingleWriterWord prunes_wanted_;  // a count; prune_below_ belongs to the last one
   SingleWriterWord prunes_done_;
-  SingleWriterWord prune_errc_;  // the result of the last one that is done
+  SingleWriterWord prune_errc_;  // the result of the last completed prune
   StickyFlag shed_;
   StickyFlag closed_;
 
-  // Only the file thread uses these.
+  // Used only by the file thread.
   Sequence flush_taken_ = 0;
   std::uint64_t prunes_taken_ = 0;
 };

@@ -1,4 +1,4 @@
-// A bus reaches its last sequence. The test prepares a journal that is almost there.
+// A bus reaches its last sequence. The test prepares a journal that has almost reached it.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -56,8 +56,8 @@ void publish_through(Publisher& publisher, Sequence last) {
   }
 }
 
-constexpr Sequence kFirst = (Sequence{1} << 63) - 640 + 1;  // the first of a block of 64
-constexpr Sequence kLast = kSequenceMax - 1;                // the next one still has a stamp
+constexpr Sequence kFirst = (Sequence{1} << 63) - 640 + 1;  // the first in a block of 64
+constexpr Sequence kLast = kSequenceMax - 1;                // the next one still has a valid stamp
 
 TEST_CASE("The last sequence is published, archived and read; the one after it is refused") {
   const TemporaryDirectory directory;

@@ -13,14 +13,14 @@
 namespace lapwing {
 namespace {
 
-// The session that a ring file of this name would belong to.
+// The session that a ring file with this name would belong to.
 std::optional<Id128> session_named(const std::string& name) {
   const std::string extension = kRingFileExtension;
   if (!name.ends_with(extension)) return std::nullopt;
   return Id128::from_hex(name.substr(0, name.size() - extension.size()));
 }
 
-// Whether a path read from a file may be opened at all.
+// True if a path that was read from a file may be opened at all.
 bool may_be_a_ring(const std::string& path) {
   const std::optional<Id128> session = session_named(name_in_directory(path));
   return session && is_ring_path(path, *session);
@@ -131,7 +131,7 @@ absl::Status LeftRings::remove_all_but(const std::string& kept, const std::strin
   return remove_if_ours(settled).status();
 }
 
-// Returns false if the ring is not this bus's, cannot be identified, or has a running publisher.
+// False if the ring is another bus's, cannot be identified, or has a running publisher.
 absl::StatusOr<bool> LeftRings::remove_if_ours(const std::string& path) const {
   const absl::StatusOr<OpenRing> ring = OpenRing::open(path);
   if (errc_of(ring.status()) == Errc::kNotFound) return true;

@@ -1,11 +1,11 @@
-// Finds the ring files that earlier publishers of a bus have left. It determines which of them may
-// be used for recovery or removed, and whether one of those publishers is still running.
+// Finds the ring files that earlier publishers of a bus have left behind. Determines which of them
+// may be used for recovery or removed, and whether one of these publishers is still running.
 //
-// The paths of rings come from `sessions` and bus.json, which are not trusted. A path is opened
-// only if its name has the form of a ring's name. A ring counts only if its own header names this
-// directory and the directory's user owns the file. The header contains the device and inode, so a
-// copy of a bus directory has no ring. A ring that a publisher holds is never removed
-// (bus/open_ring.h). Rings of other buses are left unchanged, and logged.
+// The rings' paths come from `sessions` and bus.json, which are not trusted. A path is opened only
+// if its name has the form of a ring's name. A ring counts only if its own header names this
+// directory and the directory's owner owns the file. The header contains the device and inode, so a
+// copy of a bus directory has no ring. A ring held by a publisher is never removed
+// (bus/open_ring.h). Rings of other buses are left unchanged and logged.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,7 +26,7 @@ namespace lapwing {
 
 class LeftRings {
  public:
-  // Whether to log rings of other buses in the homes.
+  // Whether to log other buses' rings in the homes.
   enum class Foreign { kLog, kIgnore };
 
   // `directory` is the directory that owns the rings: the journal's, or the bus's if there is no
@@ -35,13 +35,13 @@ class LeftRings {
       : directory_(directory), homes_(std::move(homes)), log_(std::move(log)) {}
 
   // Returns kInUse if a publisher holds one of this bus's rings: in a home, or at `described`, the
-  // path in bus.json (may be empty). Changes nothing.
+  // path in bus.json, which may be empty. Changes nothing.
   absl::Status check_none_held(const std::string& described) const;
 
   // The directory that owns the rings.
   const DirectoryIdentity& owner() const { return directory_; }
   // For settle() and repair_journal(). Maps the ring at `path`, which comes from `sessions`, or a
-  // ring of that name in a home. Returns nullopt if this directory has no such ring. The image is
+  // ring with that name in a home. Returns nullopt if this directory has no such ring. The image is
   // valid as long as the returned function, which borrows this object. Errors: kInUse (its
   // publisher is running), and those of RingMap::attach except kNotFound.
   RingOpener opener() const {
@@ -50,8 +50,8 @@ class LeftRings {
     };
   }
 
-  // Removes this bus's rings in the homes, and the one at `settled` (may be empty), except `kept`
-  // (may be empty) and rings that a publisher holds. Errors: kNotPermitted, kSystem.
+  // Removes this bus's rings in the homes, and the one at `settled`, except `kept` and rings held
+  // by a publisher. Both paths may be empty. Errors: kNotPermitted, kSystem.
   absl::Status remove_all_but(const std::string& kept, const std::string& settled,
                               Foreign foreign = Foreign::kLog) const;
 

@@ -1,4 +1,4 @@
-// How a start handles rings of other buses, and what it leaves behind if it cannot record how a
+// How a start handles other buses' rings, and what it leaves behind if it cannot record how a
 // session ended.
 #include "publisher/left_rings.h"
 
@@ -81,7 +81,7 @@ std::string content_of(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// Makes a journal whose only session is open and has its ring at `ring_path`.
+// Creates a journal whose only session is open and has its ring at `ring_path`.
 void craft_journal(const PublisherSetUp& options, const Id128& session,
                    const std::string& ring_path) {
   const std::string root = options.directory + "/" + kJournalDirectoryName;
@@ -295,7 +295,7 @@ TEST_CASE("A ring stays if the end of its failed journal could not be recorded")
   publisher.reset();
   const Start next = start(options);
   REQUIRE(next.status.ok());
-  CHECK(next.how == Settlement::kReset);  // not kCut: there is no sign of a power cut
+  CHECK(next.how == Settlement::kReset);  // not kCut, because nothing indicates a power cut
   CHECK_FALSE(std::filesystem::exists(ring));
 }
 

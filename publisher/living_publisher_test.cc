@@ -1,4 +1,4 @@
-// A second publisher is refused, even if some of the evidence of the running one was removed.
+// A second publisher is refused, even if some of the evidence for the running one was removed.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +25,7 @@ std::vector<std::string> lock_files(const PublisherSetUp& options) {
   return paths;
 }
 
-// Returns every file of the bus except its lock files, with its content.
+// Returns all of the bus's files except the lock files, with their contents.
 std::map<std::string, std::string> files_of(const PublisherSetUp& options) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(options.directory)) {
@@ -36,8 +36,8 @@ std::map<std::string, std::string> files_of(const PublisherSetUp& options) {
   return files;
 }
 
-// Returns the files once they no longer change: the publisher's file thread may still be preparing
-// the next segments.
+// Returns the files once they stop changing: the publisher's file thread may still be preparing the
+// next segments.
 std::map<std::string, std::string> settled_files_of(const PublisherSetUp& options) {
   constexpr std::uint64_t kQuietNs = 300'000'000;
   const std::uint64_t ends_ns = monotonic_ns() + kHangNs;
@@ -70,7 +70,7 @@ std::vector<std::string> changed(const std::map<std::string, std::string>& befor
   return paths;
 }
 
-// Collects the lines that a publisher logs from any thread.
+// Collects the lines that a publisher logs, from any thread.
 class Lines {
  public:
   std::function<void(const std::string&)> sink() {
@@ -133,7 +133,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even if the locks 
   }
   const auto before = settled_files_of(options);
   std::string refusal;
-  do {  // again if the first publisher has restored its locks meanwhile
+  do {  // repeat if the first publisher has restored its locks
     for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
     const auto second = closing(open_with_seams(options));
     REQUIRE(errc_of(second.status()) == Errc::kInUse);
@@ -211,7 +211,7 @@ TEST_CASE(
   const auto publisher = open_publisher(options);
   const std::string path = lock_files(options).front();
   std::filesystem::remove(path);
-  // The publisher may have restored its lock before this process takes it. Then remove it again.
+  // The publisher may restore its lock before this process takes it. In that case, remove it again.
   absl::StatusOr<ExclusiveLock> others = ExclusiveLock::take(path, 0);
   while (!others.ok()) {
     std::filesystem::remove(path);

@@ -9,8 +9,8 @@
 namespace lapwing {
 namespace {
 
-// The identity of the directory that is now at the lock's path. Default-constructed if there is
-// none.
+// The identity of the directory that is currently at the lock's path; default-constructed if there
+// is none.
 DirectoryIdentity directory_at(const ExclusiveLock& lock) {
   return directory_identity(directory_of(lock.path())).value_or(DirectoryIdentity{});
 }

@@ -1,14 +1,14 @@
-// Restores a publisher's lock files if they are removed, for example by a cleanup job. Without its
+// Restores a publisher's lock files if they are removed, for example by a cleanup job. Without the
 // file, the next start would not find the lock.
 //
 // This is a second line of defence: a start also checks the socket, the ring and `sessions`, which
-// are locked themselves (session_start.cc). But a removed lock file should be restored, and its
-// owner should learn of it.
+// are locked themselves (session_start.cc). But a removed lock file should be restored, and the
+// operator should learn of it.
 //
 // The lock of a moved directory stays in that directory. A new directory at
 // the old path is not ours, and is left unchanged.
 //
-// Thread safety: one thread, the one that calls look(). Borrows the locks.
+// Thread safety: the one thread that calls look(). Borrows the locks.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class LockWatch {
   std::vector<ExclusiveLock>* locks_;
   std::vector<DirectoryIdentity> directories_;  // of the locks, in the same order
   LogHook log_;
-  std::set<std::string> others_;  // paths where the lock of another process was found
+  std::set<std::string> others_;  // paths where another process's lock was found
   std::uint64_t next_ns_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Detects whether the calling thread is inside the log hook of a publisher. A call from there that
-// waits for the publisher's threads would wait for itself.
+// Detects whether the calling thread is inside a publisher's log hook. If a call from the hook
+// waited for the publisher's threads, it would wait for itself.
 //
 // Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@ class LogHookMark {
       hook(entry);
     };
   }
-  // Whether the calling thread is inside a hook that around() of this object returned.
+  // True if the calling thread is inside a hook that this object's around() returned.
   bool is_running() const { return Running::innermost == id_.get(); }
 
  private:

@@ -46,7 +46,7 @@ class ClosedBus {
   std::string segment(const std::string& suffix) const {
     return journal() + "/00000000000000000000." + suffix;
   }
-  // Runs one session of a publisher whose feed may have metadata.
+  // Runs one publisher session, whose feed may have metadata.
   absl::Status start(const std::string& metadata = "") {
     options_.metadata = metadata;
     const auto publisher = closing(open_with_seams(options_));
@@ -59,7 +59,7 @@ class ClosedBus {
     return (*publisher)->close();
   }
   Sequence first() const { return first_; }
-  // Makes the next publishers take the description of the records from the journal.
+  // Makes later publishers take the records' description from the journal.
   void describe_no_more() {
     options_.schema_name = options_.schema->name;
     options_.schema.reset();
@@ -123,7 +123,7 @@ void add_bytes(const std::string& path, std::int64_t bytes) {
       path, static_cast<std::uintmax_t>(static_cast<std::int64_t>(fs::file_size(path)) + bytes));
 }
 
-// Removes the pages of zeros at the end of a file, like a copy that omits holes.
+// Removes the zero pages at the end of a file, as copying without holes would.
 void cut_zeros(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};

@@ -1,5 +1,5 @@
-// A prune as its client sees it: the answer comes after the files were removed, and reports it if
-// none can be removed.
+// A prune as its client sees it: the answer comes after the files have been removed, and reports
+// whether any can be removed.
 #include <atomic>
 #include <filesystem>
 #include <thread>
@@ -136,7 +136,7 @@ TEST_CASE("A prune that waits when the publisher closes is answered that it clos
   while (std::filesystem::exists(first) && monotonic_ns() < deadline_ns) {
     wait_readable(-1, 1'000'000);
   }
-  CHECK_FALSE(std::filesystem::exists(first));  // the removal has begun and is blocked
+  CHECK_FALSE(std::filesystem::exists(first));  // the removal has begun but is blocked
   CHECK(publisher->close().ok());
   asker.join();
   CHECK(errc_of(answer) == Errc::kClosed);

@@ -44,15 +44,15 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
 
 struct Publisher::State : detail::PublishPath {
   StartedSession session;  // before the parts, which borrow from it
-  JournalGate gate;        // outlives the file thread: interrupt() rings it at any time
+  JournalGate gate;        // outlives the file thread: interrupt() may ring it any time
   PublisherControl control;
   GateWait waits;
   SessionCloser closer;
-  // Used only by the publishing thread, as is PublishPath.
-  // A batch moves head at least once per this many records (required by stamp_is_corrupt in
+  // Used only by the publishing thread, like PublishPath.
+  // A batch moves head at least once every this many records (required by stamp_is_corrupt in
   // proto/slot_stamp.h).
   const std::uint64_t head_stride;
-  std::vector<std::uint32_t> checked_tags;  // tags of the described types that fit this bus
+  std::vector<std::uint32_t> checked_tags;  // tags of described types that fit this bus
   std::uint64_t idle_wakes = 0;
   ForkWatch fork;
 
@@ -69,19 +69,19 @@ struct Publisher::State : detail::PublishPath {
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
 
-  // Makes the publish path take its cold branches, which check `fork` first.
+  // Forces the publish path into its cold branches, which check `fork` first.
   void on_child() noexcept {
     limit = 0;
     attention.raise(kServiceSleeper);
   }
 
   RingWords& words() const { return session.ring->words(); }
-  // How many of the next `wanted` records the journal already admits.
+  // The number of the next `wanted` records that the journal already admits.
   std::uint64_t allowed(std::uint64_t wanted) const {
     const std::uint64_t room = limit > head ? limit - head : 0;
     return room < wanted ? room : wanted;
   }
-  // The end of a publish, after record n was stored in its slot.
+  // Completes a publish after record n has been stored in its slot.
   [[gnu::always_inline]] Sequence finish(Sequence n) {
     announce(n);
     return attention.is_raised() ? attend() : n;
@@ -129,13 +129,13 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
   return open_with_seams(std::move(set_up));
 }
 
-// Access to a Publisher for the library only.
+// Gives the library, but not programs, access to a Publisher.
 struct PublisherAccess {
   static absl::StatusOr<Publisher> open(StartedSession session) {
     const std::shared_ptr<Publisher::State> state(
         new Publisher::State(std::move(session)),
         [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
-    sessions_closing();  // creates its statics before a fork could find them half made
+    sessions_closing();  // creates its statics before a fork can find them half-created
     state->session.options->on_step("open-socket");
     if (absl::Status started = state->control.start(); !started.ok()) {
       state->closer.begin();
@@ -175,8 +175,8 @@ void Publisher::leave() {
   if (state_->closer.leave()) State::close_in_thread(state_);
 }
 
-// The hot path. Cold parts and calls are in tail position, so that the compiler needs no stack
-// frame here. A publish waits for its stores, and each push is a store.
+// The hot path. Cold parts and calls are in tail position, so the compiler needs no stack frame
+// here. A publish waits for its stores, and pushing a register is a store.
 [[gnu::always_inline]] inline Sequence Publisher::State::publish(std::span<const std::byte> record,
                                                                  Deadline deadline) {
   // Publishing a shorter record would read beyond its memory.
@@ -272,7 +272,7 @@ Result<Sequence> Publisher::publish_batch(std::span<const std::byte> records, De
     const std::uint64_t run = std::min({left, state.head_stride, state.allowed(left)});
     if (run == 0) [[unlikely]] {
       if (state.admit(state.head + 1, deadline)) continue;
-      if (state.attention.is_raised()) state.attend();  // for the records stored before
+      if (state.attention.is_raised()) state.attend();  // for the records already stored
       return {state.why_not_published(), state.head > before ? state.head : kNoSequence};
     }
     state.store_run(record, run);
@@ -369,7 +369,7 @@ PublisherCounters Publisher::counters() const {
 
 std::vector<SubscriberInfo> Publisher::subscribers() const {
   std::vector<SubscriberInfo> list;
-  if (state_->fork.in_child()) return list;  // the service thread may have held its lock
+  if (state_->fork.in_child()) return list;  // the service thread may have held the lock
   for (const SubscriberInfoFrame& frame : state_->control.service_thread().subscribers()) {
     list.push_back(info_of(frame));
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 
-// For monitors: how a session that was not closed has ended.
+// How a session ended that was not closed, for monitors.
 const char* meaning_of(SessionEnd end) {
   switch (end) {
     case SessionEnd::kRecovered:
@@ -27,7 +27,7 @@ const char* meaning_of(SessionEnd end) {
   }
 }
 
-// The events for monitors about the previous session and the start of this one.
+// Events about the previous session and the start of this one, for monitors.
 std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
   std::vector<EventInfoFrame> events;
   const PastSession& past = session.past;
@@ -84,7 +84,7 @@ void PublisherControl::close_socket() {
   roster_.close(service_thread_.roster(), load_head(session_.ring->words()));
 }
 
-// Registers the memory at the end, because registration faults in all of it.
+// Registers the memory last, because registration faults in all of it.
 bool PublisherControl::fill_ring() {
   const bool failed =
       !session_.fill.step(kFillStepBytes).ok();  // then pages are faulted in on first use

@@ -3,8 +3,8 @@
 //
 // Invariants
 //  1. The service thread never waits for a file. The file thread watches the lock files and writes
-//     roster.json. Without a journal there is no file thread, and the service thread does both.
-//  2. The file thread is destroyed before the queue and `sessions`, which it writes to.
+//     roster.json. Without a journal, there is no file thread, and the service thread does both.
+//  2. The file thread is destroyed before the queue and `sessions`, because it writes to both.
 //
 // Thread safety: the owner, one thread at a time; log() by any thread; the functions of
 // ControlledPublisher by the service thread.
@@ -25,14 +25,14 @@ namespace lapwing {
 
 class PublisherControl final : public ControlledPublisher {
  public:
-  // Borrows all arguments, and takes the session's archiver.
+  // Borrows all arguments, and takes over the session's archiver.
   PublisherControl(StartedSession& session, JournalGate& gate, detail::AttentionWord& attention);
 
   absl::Status start();
   FileThread* file_thread() const { return file_thread_.get(); }  // null without a journal
   const ServiceThread& service_thread() const { return service_thread_; }
 
-  // The parts of a close, to be called in this order (session_closer.h).
+  // The steps of a close, to be called in this order (session_closer.h).
   absl::Status close_journal() { return file_thread_ ? file_thread_->close() : absl::OkStatus(); }
   void close_socket();
   bool end_recorded() const { return !file_thread_ || file_thread_->end_recorded(); }

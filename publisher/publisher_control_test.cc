@@ -1,4 +1,4 @@
-// The calls that a session's threads make to the publisher, without those threads.
+// The calls that a session's threads make to the publisher, made without those threads.
 #include "publisher/publisher_control.h"
 
 #include <filesystem>

@@ -111,7 +111,7 @@ absl::Status check_sizes(const PublisherOptions& options) {
   return check_capacity(options.capacity, slot_bytes_for(options.record_bytes));
 }
 
-// Refuses options that would otherwise be ignored.
+// Refuses options that would otherwise have no effect.
 absl::Status check_together(const PublisherOptions& options) {
   for (const auto& [option, value, otherwise] :
        {std::tuple("sync_interval", options.sync_interval, "on request"),

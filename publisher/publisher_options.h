@@ -1,4 +1,4 @@
-// The rules for the options of a publisher. Every rule is checked here, before a start creates
+// The rules for a publisher's options. Every rule is checked here, before a start creates
 // anything.
 //
 // Thread safety: free functions without state.
@@ -19,8 +19,8 @@ struct JournalOption {
 };
 std::span<const JournalOption> journal_options();
 
-// Refuses `option` on a bus without a journal. Both arguments are text as the user
-// wrote it: "resume" and "journal is false".
+// Refuses `option` on a bus without a journal. Both arguments are in the user's terms: "resume" and
+// "journal is false".
 absl::Status requires_journal(const std::string& option, const std::string& why_none);
 
 // Checks the options and completes them: paths become absolute, a description sets schema_name and

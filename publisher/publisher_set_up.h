@@ -1,4 +1,4 @@
-// The options of a publisher, and test seams.
+// A publisher's options, and test seams.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace lapwing {
 
 struct PublisherSetUp : PublisherOptions {
   std::uint64_t take_over_ns = kLockRetryNs;  // how long a start waits for another publisher to end
-  // The disk and the write queue of the journal, and a hook before each named step of a start or an
-  // end.
+  // The journal's disk and write queue, and a hook that runs before each
+  // named step of a start or end.
   std::function<std::unique_ptr<Disk>()> make_disk = {};
   std::function<std::unique_ptr<WriteQueue>()> make_queue = {};
   std::function<void(const char* step)> on_step = [](const char*) {};
-  LogHookMark log_mark = {};  // the mark of `log`
+  LogHookMark log_mark = {};  // the mark for `log`
 };
 
 // Publisher::open with test seams.

@@ -48,7 +48,7 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
   }
 }
 
-// Missing pages are holes of a file in tmpfs.
+// Missing pages are holes in a tmpfs file.
 TEST_CASE("A new ring is completely in memory: at once without a journal, soon after with one") {
   for (const bool journal : {false, true}) {
     const TemporaryDirectory directory;
@@ -106,7 +106,7 @@ TEST_CASE("A publisher's threads leave signals to the threads of the program") {
     file >> word;
     return word;
   };
-  // A thread without its name has not set its signal mask yet either.
+  // A thread that does not have its name yet has not set its signal mask yet either.
   std::map<std::string, std::uint64_t> blocked;
   while (!blocked.contains("lapwing-file") || !blocked.contains("lapwing-service")) {
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -139,7 +139,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
 TEST_CASE("A batch of any length never makes a good slot look damaged to a reader") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  keep_no_journal(options);  // with one, the gate moves head as well
+  keep_no_journal(options);  // with a journal, the gate also moves head
   const auto publisher = open_publisher(options);
   const RingMap map = map_ring(options);
   std::atomic<bool> done = false;
@@ -159,7 +159,7 @@ TEST_CASE("A batch of any length never makes a good slot look damaged to a reade
   });
   const std::vector<Record> records = records_from(1, 64 * kCapacity);
   const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
-  // Until the follower was lapped as well, because it may not run for a while.
+  // Also wait until the follower is lapped, because it may not run for a while.
   while ((publisher->head() < 100 * records.size() || laps == 0) && monotonic_ns() < deadline_ns) {
     REQUIRE(publisher->publish_batch(bytes_of(records)).ok());
   }
@@ -274,7 +274,7 @@ TEST_CASE("A second publisher is refused while the first one lives, and accepted
     const auto lock = ExclusiveLock::take(options.directory + "/" + kLockFileName, 0);
     CHECK(errc_of(lock.status()) == Errc::kInUse);
   }
-  // The kernel may hold the lock a little longer because of the io_uring.
+  // Because of io_uring, the kernel may hold the lock slightly longer.
   CHECK(ExclusiveLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("With kStop, a failed write ends publishing with the reason") {
   CHECK(publisher->head() <= load_archived(map_ring(options).words()) + kCapacity);
 }
 
-// While the barrier is shut, no entry of `sessions` reaches the disk.
+// While the barrier is closed, no entry in `sessions` reaches the disk.
 class Barrier {
  public:
   void shut() { set(true); }
@@ -424,7 +424,7 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
   const auto publisher = open_publisher(options_for(directory));
   const Record record = record_of(1);
   const auto publish_after_idleness = [&] {
-    // The file thread sleeps once everything is durable and no record has come for a while.
+    // The file thread sleeps once everything is durable and no record arrives for a while.
     const std::uint64_t before = publisher->counters().idle_wakes;
     const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
     while (publisher->counters().idle_wakes == before && monotonic_ns() < deadline_ns) {

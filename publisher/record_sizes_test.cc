@@ -37,7 +37,7 @@ void publish_session(const PublisherSetUp& options, std::uint64_t count) {
   REQUIRE(publisher->close().ok());
 }
 
-// Returns the last sequence of the journal, after checking all records before it.
+// Checks all records in the journal, and returns its last sequence.
 Sequence read_back(const PublisherSetUp& options) {
   const auto bus = read_bus_description(options.directory);
   REQUIRE(bus.ok());
@@ -71,7 +71,7 @@ TEST_CASE("Records of every size are read from the journal as they were publishe
     const std::uint64_t capacity = capacity_min(slot_bytes_for(record_bytes));
     options.capacity = capacity;
     Sequence last = 0;
-    // One record, a ring minus one, a ring, three laps and a bit, none, one block plus one.
+    // One record, a ring minus one, a ring, just over three laps, none, one block plus one.
     for (const std::uint64_t count :
          {std::uint64_t{1}, capacity - 1, capacity, 3 * capacity + 5, std::uint64_t{0},
           slots_per_block(slot_bytes_for(record_bytes)) + 1}) {
@@ -116,7 +116,7 @@ TEST_CASE("A record of another size is refused, and changes nothing") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
   options.capacity = 0;
-  options.record_bytes = GENERATE(16u, 56u, 57u);  // stored inline, and by a call
+  options.record_bytes = GENERATE(16u, 56u, 57u);  // stored inline, or by a function call
   const std::size_t right = options.record_bytes;
   const auto publisher = open_publisher(options);
   CHECK(publisher->last_error().ok());

@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kRosterLookNs = 500'000'000;      // between two comparisons
+inline constexpr std::uint64_t kRosterLookNs = 500'000'000;      // between comparisons
 inline constexpr std::uint64_t kRosterRenewNs = 10'000'000'000;  // maximum age of positions
 
 class RosterKeeper {
@@ -32,11 +32,11 @@ class RosterKeeper {
   // is kRosterRenewNs old. Retries a failed write after kRosterRenewNs. Logs the first failure.
   void keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> subscribers);
   // Call it when the publisher has closed the session at `head`. Does nothing if keep() was never
-  // called, so that a failed start leaves the list of the last session for the next start.
+  // called, so a failed start leaves the last session's list for the next start.
   void close(const std::vector<SubscriberInfoFrame>& subscribers, Sequence head);
 
  private:
-  // The identity of a subscriber: uid, pid, time of connecting, and whether it is missing.
+  // The identity of a subscriber: uid, pid, connect time, and whether it is missing.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, bool>;
 
   static std::vector<Key> keys_of(const std::vector<SubscriberInfoFrame>& subscribers);
@@ -46,7 +46,7 @@ class RosterKeeper {
   const LogHook log_;
   RosterWriter writer_;
   Roster roster_;
-  std::vector<Key> keys_;  // of the list that is in the file or being written
+  std::vector<Key> keys_;  // of the list that is written or being written
   std::uint64_t next_ns_ = 0;
   std::uint64_t renew_ns_ = 0;
   bool has_begun_ = false;  // keep() was called

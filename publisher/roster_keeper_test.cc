@@ -42,7 +42,7 @@ class Kept {
             expected,
             [this](const LogEntry& entry) { log.push_back(entry.message); }};
   }
-  // The names in the file, or "none" if it does not exist.
+  // The names in the file, or "none" if the file does not exist.
   std::vector<std::string> names() {
     const auto roster = read_roster(disk, directory.path());
     if (!roster.ok()) return {"none"};

@@ -16,7 +16,7 @@ struct RosterWriter::Shared {
     disk.anchor(directory);
   }
 
-  // Runs in the thread.
+  // Runs on the writer's thread.
   void run() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -34,7 +34,7 @@ struct RosterWriter::Shared {
     has_ended = true;
     changed.notify_all();
   }
-  // If an empty list cannot be written, removes the file, which means the same and needs no space.
+  // If an empty list cannot be written, removes the file: this means the same and needs no space.
   absl::Status write(const Roster& roster) {
     const absl::Status written = write_roster(disk, directory, roster);
     if (written.ok() || !roster.subscribers.empty()) return written;
@@ -49,7 +49,7 @@ struct RosterWriter::Shared {
   PosixDisk disk;
   std::mutex mutex;
   std::condition_variable changed;
-  std::optional<Roster> next;  // under the mutex, like the following members
+  std::optional<Roster> next;  // protected by the mutex, like the following members
   bool is_writing = false;
   bool ends = false;
   bool has_ended = false;

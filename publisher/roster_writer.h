@@ -1,4 +1,4 @@
-// Writes roster.json in its own thread, so that the publisher's threads never wait for a file
+// Writes roster.json on its own thread, so that the publisher's threads never wait for a file
 // system. If several lists are pending, only the newest is written.
 //
 // The thread starts with the first list. If the file system does not respond, the destructor

@@ -84,7 +84,7 @@ void ServiceThread::run() {
 
 void ServiceThread::answer() {
   server_->answer_flushes(load_durable(*words_), load_journal_condition(*words_));
-  while (server_->prune_waiting()) {  // answering one makes the next available
+  while (server_->prune_waiting()) {  // each answer makes the next one available
     const std::optional<Errc> result = publisher_->prune_result();
     if (!result) return;
     server_->answer_prune(load_oldest(*words_), *result);
@@ -129,7 +129,7 @@ void ServiceThread::beat(std::uint64_t now_ns) {
       {{"path", ring_->path()}}));
 }
 
-// Wakes parked subscribers if records were published since the last time and the next ring is due.
+// Wakes parked subscribers if records were published since the last call and the next wake is due.
 void ServiceThread::ring_doorbell(std::uint64_t now_ns) {
   const Sequence head = load_head(*words_);
   if (head == head_seen_) return;
@@ -168,7 +168,7 @@ void ServiceThread::rest(std::uint64_t now_ns, std::uint64_t next_ns) {
 
 void ServiceThread::wait(std::uint64_t timeout_ns) {
   const timespec timeout = timespec_of(timeout_ns);
-  // Not epoll_pwait2, which has the same resolution, because older container runtimes refuse it.
+  // Do not use epoll_pwait2, which has the same resolution: older container runtimes refuse it.
   pollfd fds[] = {{server_->epoll_fd(), POLLIN, 0}, {sleeper_.fd(), POLLIN, 0}};
   if (ppoll(fds, 2, &timeout, nullptr) > 0) sleeper_.drain();
 }

@@ -1,8 +1,8 @@
-// The service thread: control socket, doorbell, heartbeat. It never blocks on a file.
+// The service thread: control socket, doorbell and heartbeat. It never blocks on a file.
 //
-// While a subscriber that may park is attached, it polls head every kDoorbellNs, or every ten times
+// While a subscriber that may park is attached, it polls head every kDoorbellNs, or at ten times
 // the duration of the last wake if that is longer. If head has moved, it rings the doorbell. After
-// kIdleAfterNs without a publish, it sleeps until the publish path wakes it.
+// kIdleAfterNs without a new record, it sleeps until the publish path wakes it.
 //
 // Thread safety: start and close by the owner; progress() and the counters by any thread.
 #pragma once
@@ -36,23 +36,23 @@ class ServiceThread {
   ~ServiceThread();
 
   absl::Status start(const ThreadPlacement& placement = {});
-  // Rings the doorbell a last time, answers pending requests, closes every connection, and joins
+  // Rings the doorbell one last time, answers pending requests, closes every connection, and joins
   // the thread.
   void close();
 
   const IdleSleeper& sleeper() const { return sleeper_; }
   // Call it when durable, oldest or the journal's condition has changed on page 1, or when a prune
-  // is done. Pending answers depend on them.
+  // is done. Pending answers depend on these.
   void progress() { sleeper_.signal(); }
 
   std::size_t subscriber_count() const { return static_cast<std::size_t>(subscribers_.load()); }
   std::uint64_t doorbells() const { return doorbells_.load(); }
   std::vector<SubscriberInfoFrame> subscribers() const { return lists_.subscribers(); }
-  // The subscribers that the next session should expect: attached, without observers, or missing.
+  // The subscribers that the next session should expect: attached non-observers and missing ones.
   std::vector<SubscriberInfoFrame> roster() const { return lists_.roster(); }
 
  private:
-  // The lists, for other threads.
+  // Copies of the lists for other threads.
   class SubscriberLists {
    public:
     explicit SubscriberLists(std::vector<SubscriberInfoFrame> roster)
@@ -89,7 +89,7 @@ class ServiceThread {
   SubscriberLists lists_;
   std::thread thread_;
 
-  // Only the service thread touches these.
+  // Used only by the service thread.
   Sequence head_seen_ = 0;
   std::uint64_t head_moved_ns_ = 0;
   std::uint64_t next_heartbeat_ns_ = 0;

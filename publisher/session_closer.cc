@@ -17,9 +17,9 @@ void SessionCloser::run() {
   step("unlink-ring");
   result_.Update(remove_names());
   control_.release_journal();
-  session_.queue.reset();  // it holds the locks as well (make_write_queue)
-  // Unlock explicitly, because closing is not enough: the kernel may still be destroying the queue,
-  // and a child that was just forked may still have copies of the descriptors.
+  session_.queue.reset();  // it also holds the locks (make_write_queue)
+  // Unlock explicitly. Closing is not enough: the kernel may still be destroying the queue, and a
+  // child that was just forked may still have copies of the descriptors.
   if (session_.sessions != nullptr) {
     for (const FileHandle file : session_.sessions->held_files()) unlock_whole_file(file);
   }

@@ -1,13 +1,13 @@
-// The end of a session, from the beginning of a close to the removal of the names.
+// Ends a session, from the beginning of a close to the removal of the names.
 //
 // Invariants
-//  1. Exactly one call of begin() and leave() returns true. Its caller must have run() called,
-//     once.
+//  1. Exactly one call to begin() or leave() returns true. Its caller must see
+//     that run() is called once.
 //  2. run() ends the parts in this order: the journal, the ring's state, the socket, the names, the
-//     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill in
-//     between, the next start settles the session.
+//     file thread, the queue, `sessions`, the ring's lock, the other locks. After a kill at any
+//     point, the next start settles the session.
 //
-// Thread safety: one thread, the publishing one; run() by any one thread.
+// Thread safety: the publishing thread; run() by any one thread.
 #pragma once
 
 #include "absl/status/status.h"
@@ -22,15 +22,15 @@ class SessionCloser {
   SessionCloser(StartedSession& session, PublisherControl& control, JournalGate& gate)
       : session_(session), control_(control), gate_(gate) {}
 
-  // Begins a close. True if the caller must have run() called.
+  // Begins a close. Returns true if the caller must arrange a call of run().
   bool begin() { return phase_.move(Phase::kOpen, Phase::kClosing); }
-  // Like begin(), but no call will return the result, so run() logs an error.
+  // Like begin(), but no call will return the result, so run() logs any error.
   bool leave() {
     if (phase_.move(Phase::kOpen, Phase::kLeft)) return true;
     phase_.move(Phase::kClosing, Phase::kLeft);
     return false;
   }
-  // Ends the session, and nudges the gate.
+  // Ends the session and nudges the gate.
   void run();
 
   bool has_begun() const { return phase_.load() != Phase::kOpen; }

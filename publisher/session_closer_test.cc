@@ -1,5 +1,5 @@
-// The end of a session: who ends it, the order of its steps, what is kept, and how errors are
-// reported.
+// The end of a session: which call ends it, the order of the steps, what is kept, and how errors
+// are reported.
 #include "publisher/session_closer.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ TEST_CASE("The journal ends before the ring does, the socket before the names, t
   CHECK(parts.session.locks.empty());
   options.take_over_ns = 0;
   options.on_step = [](const char*) {};
-  StartedParts next(options);  // while the objects of the last session still exist
+  StartedParts next(options);  // while the last session's objects still exist
   CHECK(next.session.past.end == SessionEnd::kClosed);
   REQUIRE(next.closer.begin());
   next.closer.run();

@@ -32,7 +32,7 @@ namespace {
 // The part of a ring that is faulted in before the first record. The file thread faults in the
 // rest, and stays ahead of the publisher.
 constexpr std::uint64_t kFilledAtStartBytes = 4 * 1024 * 1024;
-constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds those of the group
+constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds group permissions
 
 // A start creates these files in addition to the first segment: its sums and index, `retention`,
 // bus.json and metadata.dbn with their temporary names, and the control socket.
@@ -95,8 +95,8 @@ absl::StatusOr<Prepared> prepare_bus(PublisherSetUp given) {
   return bus;
 }
 
-// A lock file can be removed while its holder runs. So the socket and the rings are also checked
-// before anything is written, and then `sessions`, which its writer locks.
+// A lock file can be removed while its holder runs. So before anything is written, the socket and
+// the rings are also checked, and then `sessions`, which its writer locks.
 absl::Status check_nobody_publishes(Locked& bus) {
   const std::string& directory = bus.options->directory;
   absl::Status free = check_no_control(absl::StrCat(directory, "/", kControlSocketName));
@@ -119,7 +119,7 @@ absl::StatusOr<Locked> lock_bus(Prepared prepared) {
   absl::StatusOr<LeftRings> rings = prepared.places.left_rings();
   if (!rings.ok()) return rings.status();
   Locked bus(std::move(prepared), std::move(locks), *std::move(rings));
-  // A publisher that was just killed may still be closing its descriptors, one after the other.
+  // A publisher that was just killed may still be closing its descriptors one by one.
   absl::Status free;
   retry_lock(retry_ns, [&] {
     free = check_nobody_publishes(bus);
@@ -130,7 +130,7 @@ absl::StatusOr<Locked> lock_bus(Prepared prepared) {
 }
 
 // Makes room for the new ring. With a journal, the last session is settled by now and has an end,
-// so no start needs an old ring of this directory any longer. Subscribers may still read the ring
+// so starts no longer need any of this directory's old rings. Subscribers may still read the ring
 // that bus.json names. If it can hold records that are not in a journal, it is kept until the new
 // ring is announced.
 absl::Status remove_useless_rings(const SettledBus& settled) {
@@ -185,10 +185,10 @@ absl::StatusOr<WithRing> make_ring(SettledBus settled) {
   return status;
 }
 
-// Removes what a failed start has created. If its session has begun, the session is ended without
-// records. `sessions` reserves space for an end, even on a full disk. If the end cannot be written
-// nevertheless, the ring is kept. The next start uses it to settle that session, and then removes
-// it.
+// Removes everything that a failed start has created. If the session has begun, it is ended
+// without records. `sessions` reserves space for the end, even on a full disk. If the end still
+// cannot be written, the ring is kept. The next start uses it to settle that session, and then
+// removes it.
 void abandon(StartedSession failed, bool is_described) {
   const auto session = [&] {
     return failed.sessions ? failed.sessions->find(failed.begin.session_id) : nullptr;
@@ -201,7 +201,7 @@ void abandon(StartedSession failed, bool is_described) {
   }
   if (is_open()) return;
   if (failed.sessions && !failed.settled.geometry && session() == nullptr) {
-    std::error_code stays;  // the new journal's directory does not exist or is not empty
+    std::error_code stays;  // the new journal's directory is missing or not empty
     std::filesystem::remove(files_of(failed).directory, stays);
   }
   if (is_described) {
@@ -215,7 +215,7 @@ void abandon(StartedSession failed, bool is_described) {
 
 absl::StatusOr<std::unique_ptr<WriteQueue>> open_queue(const WithRing& made) {
   const PublisherSetUp& options = *made.options;
-  // The locks of `sessions` cannot be removed unnoticed, unlike lock files.
+  // Unlike lock files, the locks on `sessions` cannot be removed unnoticed.
   std::vector<int> held = made.sessions->held_files();
   held.push_back(made.locks.back().fd());
   auto queue = options.make_queue ? options.make_queue() : make_write_queue(held);
@@ -228,7 +228,7 @@ absl::StatusOr<std::unique_ptr<WriteQueue>> open_queue(const WithRing& made) {
   return queue;
 }
 
-// The content of bus.json. The queue is null without a journal.
+// Returns the contents of bus.json. The queue is null without a journal.
 BusDescription description_of(const WithRing& made, const WriteQueue* queue) {
   const RingHeader& ring = made.ring->header();
   BusDescription bus;
@@ -306,8 +306,8 @@ absl::StatusOr<std::unique_ptr<Archiver>> start_archiver(const Begun& begun) {
   return Archiver::start(*begun.queue, *begun.sessions, archive);
 }
 
-// Check everything possible before the session begins, because each failed start after that uses
-// two entries of `sessions`.
+// Check as much as possible before the session begins, because each later failure uses up two
+// entries in `sessions`.
 absl::Status open_journal(Begun& begun) {
   absl::StatusOr<std::unique_ptr<WriteQueue>> queue = open_queue(begun);
   if (!queue.ok()) return queue.status();
@@ -326,9 +326,9 @@ absl::Status open_journal(Begun& begun) {
   return absl::OkStatus();
 }
 
-// Opens the journal in a thread of the library. io_uring gives each submitting thread its own
-// workers, which outlive the request and end with the thread. So the caller's thread, which may be
-// pinned, never gets any.
+// Opens the journal on a library thread. io_uring gives each submitting thread its own workers,
+// which outlive the request and end with the thread. So the caller's thread, which may be pinned,
+// never gets any.
 absl::StatusOr<Begun> begin_session(WithRing made) {
   Begun begun(std::move(made));
   begun.options->on_step("open-journal");
@@ -375,7 +375,7 @@ absl::StatusOr<StartedSession> announce_bus(Begun begun) {
     tell_monitors(session);
     options.on_step("remove-old-rings");
     // Remove all other ring files of this bus. The settled session may have used another
-    // --ring-dir. Starts that were killed before they announced their ring may have left theirs.
+    // --ring-dir. Starts that were killed before they announced their ring may have left it behind.
     status = session.left_rings.remove_all_but(session.ring->path(), session.settled.ring_path);
   }
   if (status.ok()) return session;
@@ -399,7 +399,7 @@ absl::StatusOr<StartedSession> start_session(PublisherSetUp options) {
 
 absl::Status remove_ring(RingFile& ring) {
   absl::Status removed = ring.unlink();
-  std::error_code stays;  // it is the bus directory itself, or contains another ring
+  std::error_code stays;  // it is the bus directory, or contains another ring
   std::filesystem::remove(std::filesystem::path(ring.path()).parent_path(), stays);
   return removed;
 }

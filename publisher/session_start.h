@@ -1,9 +1,9 @@
 // Starts a session: the steps from a bus directory to a session that is ready to publish.
 //
 // Each step takes the result of the previous step and returns its own type, so a wrong order does
-// not compile. The order is that of docs/explanation/durability.md. If a publisher is killed before
-// or after any step, the next start repeats the necessary steps. PublisherSetUp::on_step is called
-// with each step's name.
+// not compile. The order is the one in docs/explanation/durability.md. If a publisher is killed
+// between any two steps, the next start repeats the necessary steps. PublisherSetUp::on_step is
+// called with each step's name.
 //
 // Thread safety: one thread.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace lapwing {
 
-// How the session before this one ended.
+// How the previous session ended.
 struct PastSession {
   std::optional<SessionEnd> end;    // nullopt: there was none
   Sequence last = 0;                // its newest sequence; 0: no records, or no journal
@@ -45,7 +45,7 @@ struct Prepared {
       : options(std::make_unique<PublisherSetUp>(std::move(given))), places(*options) {}
   std::unique_ptr<const PublisherSetUp> options;
   BusPlaces places;
-  std::unique_ptr<Disk> bus_disk;  // of bus.json: follows the directory if it is moved
+  std::unique_ptr<Disk> bus_disk;  // of bus.json; follows the directory if it is moved
   std::unique_ptr<Disk> disk;
 };
 
@@ -55,22 +55,22 @@ struct Locked : Prepared {
       : Prepared(std::move(prepared)), locks(std::move(taken)), left_rings(std::move(left)) {}
   std::vector<ExclusiveLock> locks;  // of the bus, then of the journal if there is one
   LeftRings left_rings;
-  absl::StatusOr<BusDescription> last_described;  // bus.json of the last session
+  absl::StatusOr<BusDescription> last_described;  // bus.json from the last session
 };
 
-// The last session has ended, and the start has decided how the new one continues.
+// The last session has ended, and it is decided how the new one continues.
 struct SettledBus : Locked {
   explicit SettledBus(Locked locked) : Locked(std::move(locked)) {}
-  SessionEntry begin{};                  // of the new session; also without a journal
+  SessionEntry begin{};                  // the new session's, also without a journal
   std::optional<Schema> schema;          // of the records
   std::unique_ptr<SessionLog> sessions;  // null without a journal
   Settled settled;
   PastSession past;
-  Roster roster;                              // of the new session, without subscribers
+  Roster roster;                              // the new session's, without subscribers
   std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
 };
 
-// The ring is allocated, but no other process has its path.
+// The ring is allocated, but no other process knows its path.
 struct WithRing : SettledBus {
   WithRing(SettledBus bus, RingFile made)
       : SettledBus(std::move(bus)),
@@ -80,7 +80,7 @@ struct WithRing : SettledBus {
   RingFill fill;  // with a journal, the file thread faults in most of it
 };
 
-// The journal is open, and `sessions` lists the session. Without a journal the pointers are null.
+// The journal is open, and `sessions` lists the session. Without a journal, the pointers are null.
 struct Begun : WithRing {
   explicit Begun(WithRing made) : WithRing(std::move(made)) {}
   BusDescription description;
@@ -91,7 +91,7 @@ struct Begun : WithRing {
 // bus.json names the ring. The publisher takes over all of these parts.
 struct StartedSession : Begun {
   explicit StartedSession(Begun begun) : Begun(std::move(begun)) {}
-  std::string announcement;  // path of the file; empty: it could not be created
+  std::string announcement;  // path of its file; empty: it could not be created
 };
 
 // The step that settles the last session (settle_step.cc). The others are in session_start.cc.
@@ -102,8 +102,8 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked);
 // kRecordSize, kSystem.
 absl::StatusOr<StartedSession> start_session(PublisherSetUp options);
 
-// Removes the ring's name and, if it is empty, the directory that a start created for the rings of
-// this bus. The bus is still locked, so no other start is about to use the directory.
+// Removes the ring's name, and the directory that a start created for this bus's rings if it is now
+// empty. The bus is still locked, so no other start is about to use the directory.
 absl::Status remove_ring(RingFile& ring);
 
 }  // namespace lapwing

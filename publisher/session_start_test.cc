@@ -45,7 +45,7 @@ unsigned mode_of(const std::string& path) {
   return found.st_mode & 07777;
 }
 
-// The working directory does not exist while an object of this class lives.
+// During the lifetime of an object of this class, the working directory does not exist.
 class LostWorkingDirectory {
  public:
   LostWorkingDirectory() : before_(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -137,7 +137,7 @@ TEST_CASE("If no thread can be started, a start fails and leaves a bus that can 
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
   PublisherSetUp options = options_for(directory);
   options.make_queue = [] { return std::make_unique<PosixWriteQueue>(); };
-  // Not this user's only directory in /dev/shm, because other tests may be using it.
+  // Avoid this user's only directory in /dev/shm, because other tests may be using it.
   options.ring_directory = directory.file("rings");
   REQUIRE(mkdir(options.ring_directory.c_str(), 0700) == 0);
   REQUIRE(chown(options.ring_directory.c_str(), kTestUser, kTestGroup) == 0);
@@ -206,7 +206,7 @@ namespace {
 struct Failure {
   const char* what;
   void (*cause)(PublisherSetUp& options);
-  bool begins = true;  // the session has begun by then
+  bool begins = true;  // at this step, the session has begun
 };
 
 std::size_t files_in(const std::string& directory) {
@@ -221,7 +221,7 @@ void publish(const PublisherSetUp& options, std::size_t count) {
   REQUIRE(*open_publisher(options)->publish_batch(bytes_of(records_from(1, count))) == count);
 }
 
-// Its workers cannot run on the chosen processors.
+// A queue whose workers cannot run on the chosen processors.
 class UnplacedQueue final : public WriteQueue {
  public:
   std::string description() const override { return real_.description(); }
@@ -239,7 +239,7 @@ class UnplacedQueue final : public WriteQueue {
   PosixWriteQueue real_;
 };
 
-// Cannot create files whose name contains `part`, like a full disk.
+// Like a full disk, fails to create files whose name contains `part`.
 class FullDisk final : public PosixDisk {
  public:
   explicit FullDisk(std::string part) : part_(std::move(part)) {}
@@ -254,7 +254,7 @@ class FullDisk final : public PosixDisk {
   std::string part_;
 };
 
-// Cannot write entries of `sessions` from the given one on, like a failing disk.
+// Like a failing disk, fails to write entries in `sessions` from the given one on.
 class FailingLogDisk final : public PosixDisk {
  public:
   explicit FailingLogDisk(std::uint64_t from) : from_(from) {}
@@ -368,7 +368,7 @@ TEST_CASE("The ring of a killed publisher is removed when its session is settled
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
   REQUIRE(files_in(rings.path()) == 1);
-  // A capacity that exceeds the memory is refused after the session is settled.
+  // A capacity that exceeds the available memory is refused after the session is settled.
   PublisherSetUp failing = options;
   failing.capacity = kCapacityMax;
   CHECK_FALSE(closing(open_with_seams(failing)).ok());
@@ -377,8 +377,8 @@ TEST_CASE("The ring of a killed publisher is removed when its session is settled
   CHECK(open_publisher(options)->first() == (journal ? 11 : 1));
 }
 
-// Another user has the first name while a publisher is killed, and removes it before the next
-// start.
+// Another user holds the first name when a publisher is killed, and
+// removes it before the next start.
 TEST_CASE("A ring in a directory with a suffix is found after the first name becomes free") {
   if (geteuid() != 0) LAPWING_SKIP("taking a name as another user needs root");
   const TestUserLock lock;

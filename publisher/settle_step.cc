@@ -33,8 +33,8 @@ PastSession past_of(const Locked& bus) {
   return past;
 }
 
-// Reads the last session's list, and marks it with this session before bus.json names the session.
-// So after a kill at any moment, the next start finds that the list belongs to the session in
+// Reads the last session's list, and marks it with this session before bus.json names this session.
+// So after a kill at any time, the next start finds that the list belongs to the session in
 // bus.json. An invalid list is removed, so that it is reported only once.
 std::vector<SubscriberInfoFrame> read_expected(const SettledBus& bus, uid_t owner) {
   const std::string& directory = bus.options->directory;
@@ -79,8 +79,8 @@ absl::StatusOr<std::vector<std::byte>> read_record(Disk& disk, const std::string
   return record;
 }
 
-// Returns the source_offset of the session. Called before the session begins, so that a refused
-// source leaves nothing behind.
+// Returns the session's source_offset. Called before the session begins, so a refused source leaves
+// nothing behind.
 absl::StatusOr<std::uint64_t> resume_source(const SettledBus& bus) {
   const PublisherSetUp& options = *bus.options;
   ResumePoint point;
@@ -128,7 +128,7 @@ absl::StatusOr<Schema> continue_schema(const SettledBus& bus, std::uint64_t hash
                                  why, "; use another bus directory, or move the old journal away"));
 }
 
-// A continued journal keeps its schema, its record size and its segment size.
+// A continued journal keeps its schema, record size and segment size.
 absl::Status continue_journal(SettledBus& bus) {
   const PublisherSetUp& options = *bus.options;
   const std::optional<JournalGeometry>& geometry = bus.settled.geometry;
@@ -156,7 +156,7 @@ absl::Status continue_journal(SettledBus& bus) {
   return absl::OkStatus();
 }
 
-// Writes the end of the last session into the journal.
+// Writes the last session's end to the journal.
 absl::Status settle_journal(SettledBus& bus) {
   const std::string root = bus.places.journal_root();
   absl::StatusOr<SessionLog> sessions =
@@ -211,7 +211,7 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked) {
   begin.source_offset = options.source_offset;
   begin.metadata_hash = metadata_hash_of(options.metadata);
   set_schema(begin, {options.schema_name, options.schema ? options.schema->hash() : 0});
-  // Before anything is settled, because settling removes the ring of a killed publisher.
+  // Read this before anything is settled, because settling removes a killed publisher's ring.
   bus.past = past_of(bus);
   bus.roster = {.sessions = {*session},
                 .directory_inode = directory->inode,

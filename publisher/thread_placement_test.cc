@@ -1,5 +1,5 @@
-// The threads of a publisher, as the kernel sees them: all of them, including those of io_uring,
-// have a name and the requested placement. The threads of the program are unchanged.
+// A publisher's threads, as the kernel sees them: all of them, including io_uring's, have a name
+// and the requested placement. The program's own threads are unchanged.
 #include <sched.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool is_placed(const ProcessThread& thread, const std::vector<unsigned>& cpus) {
   return thread.cpus() == cpus && thread.nice() == kNice && thread.policy() == SCHED_BATCH;
 }
 
-// On the last of this thread's processors, so that it differs if there are two.
+// Uses the last of this thread's processors, so the placement differs if there are two.
 ThreadPlacement placement() {
   return {.cpus = {this_thread().cpus().back()}, .nice = kNice, .policy = SchedulingPolicy::kBatch};
 }
@@ -66,10 +66,10 @@ TEST_CASE("The workers of io_uring are placed as well, and the caller's thread n
     log.push_back(line);
   };
   options.threads = placement();
-  const std::size_t own_workers = uring_workers_of(gettid()).size();  // of earlier tests
+  const std::size_t own_workers = uring_workers_of(gettid()).size();  // from earlier tests
   const ClosingPublisher publisher = open_publisher(options);
   publish_and_flush(*publisher, 4 * kCapacity);
-  // Every sync runs in a worker, and an idle worker remains for some seconds.
+  // Every sync runs on a worker, and an idle worker remains for a few seconds.
   const std::vector<ProcessThread> workers = uring_workers_of(thread_named("lapwing-file").id);
   REQUIRE_FALSE(workers.empty());
   for (const ProcessThread& worker : workers) CHECK(is_placed(worker, options.threads.cpus));
@@ -82,7 +82,7 @@ TEST_CASE("The workers of io_uring are placed as well, and the caller's thread n
 
 TEST_CASE("Without a placement the threads are as the caller's, which has no workers either") {
   const TemporaryDirectory directory;
-  const std::size_t own_workers = uring_workers_of(gettid()).size();  // of earlier tests
+  const std::size_t own_workers = uring_workers_of(gettid()).size();  // from earlier tests
   const ClosingPublisher publisher = open_publisher(options_for(directory));
   publish_and_flush(*publisher, 4 * kCapacity);
   for (const char* const name : {"lapwing-service", "lapwing-file"}) {

@@ -1,5 +1,5 @@
-// A publisher's calls while the disk is stopped: they end at their deadline or by interrupt, and
-// overlapping calls return kMisuse.
+// A publisher's calls while the disk is stalled: they end at their deadline or when interrupted,
+// and overlapping calls return kMisuse.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds kHang{60};
 constexpr std::chrono::milliseconds kSoon{20};
 
-// A bus whose journal is blocked from open() on, until `hold` is false.
+// A bus whose journal is blocked from open() on until `hold` is false.
 struct StandingDisk {
   StandingDisk() {
     options.make_queue = [this] {
@@ -155,7 +155,7 @@ TEST_CASE("A destructor does not wait for a disk, and the session is still close
     disk.hold = true;
     REQUIRE(*publisher->publish(record_of(1)) == 1);
   }
-  CHECK(disk.hold);  // it returned while the disk was stopped
+  CHECK(disk.hold);  // it returned while the disk was stalled
   disk.hold = false;
   const auto next = open_publisher(disk.options);
   CHECK(next->first() == 2);
@@ -169,7 +169,7 @@ TEST_CASE("A program closes its static publishers when it exits") {
   const bool outlives_the_librarys = GENERATE(false, true);
   TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
-  // In the child, nothing frees the memory of threads that close sessions of other tests.
+  // If threads are still closing other tests' sessions, nothing frees their memory in the child.
   wait_until_none_is_named("lapwing-closing");
   ChildProcess child([&] {
     absl::StatusOr<Publisher> opened = open_with_seams(options);

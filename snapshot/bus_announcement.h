@@ -1,7 +1,7 @@
-// Announces a running bus on its machine. Its publisher writes a small file into its user's
-// directory of shared memory, /dev/shm/lapwing-UID or -UID-GID, named <hash of the bus
-// directory>.bus. A clean close removes the file. After a kill it remains, so the dead bus is still
-// visible until its next publisher replaces the file or its directory is removed.
+// Announces a running bus on this machine. Its publisher writes a small file into its user's
+// shared-memory directory, /dev/shm/lapwing-UID or -UID-GID, named <hash of the bus directory>.bus.
+// A clean close removes the file. After a kill it remains, so the dead bus is visible until its
+// next publisher replaces the file or the bus directory is removed.
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -1,4 +1,4 @@
-// The text of an announcement: written text can be read, and other text is refused.
+// An announcement's text: written text can be read back, and any other text is refused.
 #include "snapshot/bus_announcement.h"
 
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ TEST_CASE("Other bytes than an announcement are damage") {
   }
 }
 
-// Changes, removes or inserts one byte, or repeats a part of the text.
+// Changes, removes or inserts one byte, or duplicates part of the text.
 void change(std::string& text, std::mt19937_64& random) {
   const std::size_t at = random() % (text.size() + 1);
   switch (random() % 4) {

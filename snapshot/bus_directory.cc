@@ -75,8 +75,8 @@ absl::Status cannot_make(int sys_errno, const std::string& directory) {
                            absl::StrCat("cannot make the directory ", directory, advice));
 }
 
-// Returns true if it created the directory, false if the path exists already. With a group, the
-// directory gets its name last. Otherwise a directory that does not have its group yet could not be
+// Returns true if it created the directory, false if the path already exists. With a group, the
+// directory gets its name last. Otherwise, a directory whose group is not set yet could not be
 // distinguished from a foreign one.
 absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional<unsigned> group) {
   const std::string path =
@@ -114,8 +114,8 @@ bool is_kept_by(DirectoryUse use, const std::string& name) {
          Id128::from_hex(name).has_value();
 }
 
-// Ok if the directory is empty, except for the content of a new file system, or is in use for this
-// already.
+// Ok if the directory is empty, apart from what a new file system contains, or is already in use
+// for this purpose.
 absl::Status check_content(const std::string& directory, DirectoryUse use) {
   const auto names = PosixDisk().list(directory);
   if (!names.ok()) return names.status();
@@ -131,7 +131,7 @@ absl::Status check_content(const std::string& directory, DirectoryUse use) {
                                  ": name a directory that is empty or does not exist yet"));
 }
 
-// Returns a path as in bus.json: relative to the bus directory if it is inside it.
+// Returns a path as in bus.json: relative if it is inside the bus directory.
 std::string within_bus_directory(const std::string& directory, const std::string& path) {
   const std::string prefix = absl::StrCat(directory, "/");
   return path.starts_with(prefix) ? path.substr(prefix.size()) : path;

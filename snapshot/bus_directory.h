@@ -1,9 +1,9 @@
 // The bus directory, which is a bus's address: bus.json, control.sock, publisher.lock, roster.json,
-// journal/, checkpoint/, metadata.dbn. Creates and checks it, and reads and writes the two small
-// files that describe the bus. os/exclusive_lock.h implements the publisher's lock.
+// journal/, checkpoint/, metadata.dbn. Creates and checks the directory, and reads and writes the
+// two small files that describe the bus. os/exclusive_lock.h implements the publisher's lock.
 //
-// Small files are replaced as a whole: temporary name, sync, rename, sync of the directory. So a
-// reader finds either the old or the new file, never a part of one.
+// Small files are replaced as a whole: temporary name, sync, rename, directory sync. So a reader
+// finds either the old or the new file, never a partial one.
 //
 // Thread safety: one thread; writers hold the publisher's lock.
 #pragma once
@@ -25,37 +25,37 @@ inline constexpr char kMetadataFileName[] = "metadata.dbn";
 inline constexpr std::size_t kBusFileBytesMax = 256 * 1024;
 inline constexpr std::size_t kMetadataBytesMax = 64 * 1024 * 1024;
 
-// The content of bus.json: the current session's ring and the layout of its records.
+// The contents of bus.json: the current session's ring and the layout of its records.
 struct BusDescription {
   std::string name;
   std::string schema;
   std::string description;  // Schema::text(); empty: no description
   std::string ring_path;
   std::string journal_root;    // directory with `sessions`, absolute; empty: no journal
-  std::string journal_writer;  // how it is written, for operators: io_uring, or posix and why
+  std::string journal_writer;  // how it is written, for operators: io_uring, or posix: why
   Id128 journal_id;
   Id128 session_id;
   std::uint32_t record_bytes = 0;
   std::uint32_t slot_bytes = 0;
   std::uint64_t capacity = 0;
-  bool restamped = false;  // ts_recv is the time of publishing
+  bool restamped = false;  // ts_recv is the publish time
   bool closed = false;     // the session ended cleanly and its ring file was removed
 
   friend bool operator==(const BusDescription&, const BusDescription&) = default;
 };
 
-// The purpose of a directory.
+// The purpose a directory is used for.
 enum class DirectoryUse : std::uint32_t {
   kBus,
-  kJournal,   // also if it is outside the bus directory
-  kRingHome,  // of a bus's rings: Lapwing determines its name, mode and group
+  kJournal,   // inside or outside the bus directory
+  kRingHome,  // for a bus's rings: Lapwing determines its name, mode and group
 };
 
 // Creates the directory if needed, with mode 0700, or with the group and mode 0750 from the
-// beginning. An existing directory must be empty or already in use for the same purpose, so that a
-// typing error does not turn a home directory into a bus. It keeps its mode and group, which must
-// be right, because another user may have created it (a ring home is corrected).
-// Errors: kNotALapwingFile (something else, for example a link or a directory of other files),
+// start. An existing directory must be empty or already in use for the same purpose, so that a
+// typo does not turn a home directory into a bus. It keeps its mode and group, which must be
+// correct, because another user may have created it (a ring home is corrected).
+// Errors: kNotALapwingFile (something else, for example a link or a directory with other files),
 // kNotPermitted (it belongs to another user, is writable by others or not readable by the group),
 // kNotFound (its parent is missing).
 absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
@@ -68,10 +68,10 @@ absl::StatusOr<BusDescription> read_bus_description(const std::string& directory
 // Errors: kInvalidArgument (a text that is not UTF-8), kNoSpace, kNotPermitted, kSystem.
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,
                                    std::optional<unsigned> group);
-// Checks in advance whether bus.json can be written. Fails if a text is not UTF-8, or if there is a
-// directory of its name.
+// Checks in advance whether bus.json can be written. Fails if a text is not UTF-8, or if a
+// directory has that name.
 absl::Status check_bus_description(const std::string& directory, const BusDescription& description);
-// Writes bus.json to `disk`, which may have anchored the directory, with the disk's permissions.
+// Writes bus.json through `disk`, which may have anchored the directory, with its permissions.
 absl::Status write_bus_description(Disk& disk, const std::string& directory,
                                    const BusDescription& description);
 

@@ -1,5 +1,5 @@
 // Reads required members of a JSON object: `take` sets `out`, or returns false if the member is
-// missing or has another type.
+// missing or has a different type.
 //
 // Thread safety: pure functions.
 #pragma once

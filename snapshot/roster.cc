@@ -86,7 +86,7 @@ ProcessState process_state_of(const SubscriberInfoFrame& subscriber,
       .pid = subscriber.pid, .start_ticks = subscriber.process_start, .namespaces = namespaces});
 }
 
-// Keeps those of the owner and root first, then those that have been missing the longest.
+// Keeps the owner's and root's subscribers first, then the ones missing the longest.
 std::vector<SubscriberInfoFrame> without_crowds(std::vector<SubscriberInfoFrame> subscribers,
                                                 uid_t owner) {
   const auto rank = [&](const SubscriberInfoFrame& one) {

@@ -1,7 +1,7 @@
-// XXH3 with the widest vectors of the processor, chosen at run time. It has three times the speed
-// of the baseline for large amounts of data. Include this instead of <xxhash.h>.
+// XXH3 with the processor's widest vectors, chosen at run time. It is three times as fast as the
+// baseline for large amounts of data. Include this instead of <xxhash.h>.
 //
-// Thread safety: that of xxhash.h.
+// Thread safety: the same as xxhash.h.
 #pragma once
 
 #include <xxhash.h>

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kWaitNs = 5'000'000;
 
-// Returns an io_uring queue, or nullptr, because containers may refuse io_uring.
+// Returns an io_uring queue, or nullptr if io_uring is refused, as in some containers.
 std::unique_ptr<UringWriteQueue> uring_or_nothing(std::span<const int> held = {}) {
   auto queue = UringWriteQueue::create(held);
   if (queue.ok()) return *std::move(queue);
@@ -33,8 +33,8 @@ std::string file_bytes(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// Publishes in uneven batches with flushes in between, closes, and returns every file of the
-// journal. `.idx` is excluded, because it contains the times of the syncs, which differ.
+// Publishes in uneven batches with flushes in between, closes, and returns all of the journal's
+// files. `.idx` is excluded, because it contains the sync times, which differ.
 std::map<std::string, std::string> archive_with(WriteQueue& queue, bool register_memory) {
   const TemporaryDirectory directory;
   PosixDisk disk;
@@ -81,7 +81,7 @@ TEST_CASE("POSIX and io_uring, direct and registered, write the same journal") {
     REQUIRE(files.size() == expected.size());
     for (auto& [name, bytes] : files) {
       INFO(name);
-      // Headers contain the time at which their session began.
+      // Headers contain the start time of their session.
       const std::size_t from = name.ends_with(".jnl") ? kSegmentHeaderBytes : 0;
       CHECK(bytes.substr(from) == expected.at(name).substr(from));
     }
@@ -127,7 +127,7 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring exists") {
   const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   CHECK(::flock(other, LOCK_EX | LOCK_NB) != 0);
   queue.reset();
-  // The kernel ends an io_uring in the background. This waits for the lock as long as that takes.
+  // The kernel destroys an io_uring in the background. Wait for the lock as long as that takes.
   CHECK(::flock(other, LOCK_EX) == 0);
   ::close(other);
 }

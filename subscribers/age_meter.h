@@ -1,9 +1,9 @@
-// Measures the age of every Nth record that a subscriber delivers. The time of publishing is the
-// field that is marked as such, or the field that the publisher restamps.
+// Measures the age of every Nth record that a subscriber delivers. The publish time is the field
+// that is marked as such, or the field that the publisher restamps.
 //
-// It chooses the first record after each attachment, and then each time the first record whose
-// sequence is at least N above that of the last chosen one. So a caller need not count: it compares
-// sequences with due().
+// It chooses the first record after each attachment, and then each first record
+// whose sequence is at least N above the last chosen one. So callers need not count:
+// they compare sequences with due().
 //
 // Thread safety: one thread.
 #pragma once
@@ -28,12 +28,12 @@ class AgeMeter {
  public:
   static constexpr Sequence kNothingDue = std::numeric_limits<Sequence>::max();
 
-  // 0: measures no record.
+  // 0: measures nothing.
   explicit AgeMeter(std::uint32_t every) : every_(every) {}
 
-  // These records follow from now on, whether or not their sequences start again at 1. If they are
-  // restamped and no field is marked, ages begin at `session_first`: earlier sessions may not have
-  // restamped their records.
+  // Call it before records with this identity follow, whether or not their sequences restart at 1.
+  // If they are restamped and no field is marked, ages begin at `session_first`, because earlier
+  // sessions may not have restamped their records.
   void attach(const RecordIdentity& records, Sequence session_first) {
     due_ = kNothingDue;
     if (every_ == 0 || records.description == nullptr) return;
@@ -47,10 +47,10 @@ class AgeMeter {
     if (!ages_) ages_.emplace();
   }
 
-  // The first record with this sequence or a later one is chosen.
+  // The first record at or above this sequence is chosen next.
   Sequence due() const { return due_; }
 
-  // Records first, first + 1, … are delivered at `now_ns` UTC. `rows` contains them, end to end.
+  // Records first, first + 1, … are being delivered at `now_ns` UTC. `rows` holds them, contiguous.
   void measure(Sequence first, std::span<const std::byte> rows, std::uint64_t now_ns) {
     if (due_ == kNothingDue) return;
     const Sequence end = first + rows.size() / record_bytes_;
@@ -61,7 +61,7 @@ class AgeMeter {
     }
   }
 
-  // nullopt while no records with a time of publishing have been attached.
+  // nullopt until records with a publish time are attached.
   const std::optional<Ages>& ages() const { return ages_; }
 
  private:

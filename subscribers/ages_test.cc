@@ -1,5 +1,5 @@
-// A subscriber that measures how old its records are: which records it measures in every way to
-// read, and that the measuring makes it miss nothing else.
+// Tests a subscriber that measures record ages: which records it measures in each way of reading,
+// and that measuring does not make it miss anything.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <optional>
@@ -45,8 +45,8 @@ SubscriberOptions measuring(const TestBus& bus, std::uint32_t every) {
   return options;
 }
 
-// The bytes of a bus's records are practically random, and so are their times of publishing. Some
-// are long ago, and most are in the future.
+// The bytes of a bus's records are practically random, and so are their publish times. Some are in
+// the distant past, and most are in the future.
 void check_measured(const Subscriber& subscriber, const TestBus& bus,
                     const std::vector<Sequence>& chosen) {
   std::uint64_t past = 0;
@@ -69,7 +69,7 @@ std::vector<Sequence> every_nth(Sequence first, std::uint64_t every, Sequence la
 
 enum class Way { kTake, kTakeBytes, kWait, kRead, kInTurn };
 
-// Reads in one way, or in all of them in turn, until record `last` was read.
+// Reads in one way, or in all ways by turns, until record `last` has been read.
 class Reading {
  public:
   Reading(TestBus& bus, Subscriber& subscriber, Way way)
@@ -295,7 +295,7 @@ TEST_CASE("After a skipped gap, the first record is measured") {
 
 TEST_CASE(
     "The count restarts in each session, even with restarted sequences, and the ages include all") {
-  TestBus bus(false);  // without a journal each session is a history of its own
+  TestBus bus(false);  // without a journal, each session is its own history
   describe(bus, timed());
   bus.start();
   Trace trace(bus, measuring(bus, 7));

@@ -49,7 +49,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   absl::StatusOr<Schema> description =
       attachment.find_description(label.hash, bus.ok() ? bus->description : "");
   // The publisher wrote bus.json before it listened. If the file is missing or belongs to another
-  // session, the session that answered is about to end, or its directory is being moved.
+  // session, the answering session is about to end, or its directory is being moved.
   const bool is_moving = label.hash != 0 && (!bus.ok() || bus->session_id != header.session_id);
   if (errc_of(description.status()) == Errc::kDamaged && is_moving) {
     return make_error(Errc::kNotFound,
@@ -62,8 +62,8 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   return attachment;
 }
 
-// Reads the description from bus.json, or else from the journal. Errors: kNotFound: the bus has no
-// description; kDamaged, kUnsupported.
+// Reads the description from bus.json, or else from the journal. Errors: kNotFound (the bus has no
+// description), kDamaged, kUnsupported.
 absl::StatusOr<Schema> Attachment::find_description(std::uint64_t hash,
                                                     const std::string& bus_text) {
   if (hash == 0) return make_error(Errc::kNotFound, "the records are not described");
@@ -153,7 +153,7 @@ absl::StatusOr<Attachment> Attachment::to_discarded(const Attachment& newest,
   return attachment;
 }
 
-// Uses the most trusted source that exists: the session log, then the ring, then bus.json itself.
+// Uses the most reliable source that exists: the session log, then the ring, then bus.json itself.
 std::uint64_t Attachment::described_hash(const BusDescription& bus) const {
   if (journal_ != nullptr) return journal_->sessions().find(session_id_)->begin.schema_hash;
   if (map_ != nullptr) return map_->header().schema_hash;
@@ -186,7 +186,7 @@ absl::Status Attachment::open_journal(const std::string& root) {
   return absl::OkStatus();
 }
 
-// A session whose end is recorded needs no ring: records that the ring holds beyond the end were
+// A session whose end is recorded needs no ring, because records in the ring beyond the end were
 // cut. The exception is a failed journal, which ends before its session does.
 bool Attachment::journal_has_all() const {
   const SessionRecord* const session = journal_->sessions().find(session_id_);
@@ -206,7 +206,7 @@ absl::Status Attachment::map_remaining_ring(const std::string& bus_directory,
   if (map->header().boot_id != *boot || map->header().session_id != session_id_) {
     return absl::OkStatus();
   }
-  // Records are copied with the ring's record size into buffers that are sized by bus.json.
+  // Records are copied with the ring's record size into buffers sized according to bus.json.
   if (map->header().record_bytes != records_.record_bytes) {
     return make_error(
         Errc::kDamaged,
@@ -225,7 +225,7 @@ JournalBounds Attachment::bounds() const {
   JournalBounds bounds;
   bounds.durable = load_durable(words);
   bounds.archived = load_archived(words);
-  bounds.oldest = load_oldest(words);  // last: files below it may be gone by the time of a read
+  bounds.oldest = load_oldest(words);  // last, because files below it may be gone when read
   return bounds;
 }
 
@@ -257,7 +257,7 @@ void Attachment::take_place(ControlClient control) {
 void Attachment::hang_up() {
   has_publisher_ = false;
   control_.reset();
-  // The next attachment repeats a read that fails now, and reports the error.
+  // If the read fails now, the next attachment repeats it and reports the error.
   if (journal_) journal_->refresh().IgnoreError();
 }
 
@@ -281,7 +281,7 @@ std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) {
 std::vector<ListedJournal> Attachment::journals() const {
   if (!journal_) return {};
   std::vector<ListedJournal> journals = listed_journals(journal_->sessions().sessions());
-  while (journals.back().id() != journal_id_) journals.pop_back();  // a publisher is just starting
+  while (journals.back().id() != journal_id_) journals.pop_back();  // a publisher is starting now
   return journals;
 }
 

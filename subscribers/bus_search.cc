@@ -23,8 +23,8 @@ BusSearch::BusSearch(const SubscriberOptions& options)
 
 void BusSearch::start(LeftSession left) {
   stop();
-  // bus.json may record a close that the journal lacks because it had failed before. A session that
-  // was read on such evidence is not taken again.
+  // bus.json may record a close that is not in the journal, because the journal had already failed.
+  // A session that was read on this basis is not taken again.
   known_closed_ = left.closed || (left.id == known_ && known_closed_);
   known_ = left.id;
   left_ = std::move(left);
@@ -41,7 +41,7 @@ void BusSearch::stop() {
 BusSearch::Found BusSearch::step(std::uint64_t now_ns) {
   if (!ends_ns_) ends_ns_ = after_ns(now_ns, reattach_ns_);
   Found found = greeting_ ? greet(now_ns) : look(now_ns);
-  // A publisher that answered before and no longer does is gone rather than slow.
+  // A publisher that used to answer and no longer does is gone, not slow.
   if (left_ && errc_of(found.status()) == Errc::kTimedOut) return give_up(found.status());
   return found;
 }
@@ -75,7 +75,7 @@ BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
   absl::StatusOr<ControlClient> client = ControlClient::begin(client_options_);
   const Errc code = errc_of(client.status());
   const bool absent = code == Errc::kNoBus || code == Errc::kPublisherGone;
-  if (!absent) remains_ = Id128{};  // a process listens, so no dead publisher is known
+  if (!absent) remains_ = Id128{};  // a process is listening, so the publisher is not dead
   if (client.ok()) {
     greeting_ = *std::move(client);
     return greet(now_ns);
@@ -91,7 +91,7 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   if (!welcomed.ok()) {
     if (greeting_->is_full()) return follow_without_place(welcomed.status(), now_ns);
     if (Found found = retry_if_absent(welcomed.status()); !found.ok()) return found;
-    // The publisher died during the greeting. Its files are found as if it had died just before.
+    // The publisher died during the greeting. Find its files as if it had died just before.
     return look_at_remains(now_ns);
   }
   if (!*welcomed) {

@@ -2,15 +2,15 @@
 // of one that ended.
 //
 //   looking   every kSearchIntervalNs: connect and send Hello; no answer: read bus.json
-//   greeting  Hello is sent, Welcome is awaited, at most until the greeting's deadline
+//   greeting  Hello was sent, Welcome is awaited until the greeting's deadline at the latest
 //
 // If bus.json records a clean close, the files of an ended session are taken at once. Otherwise
 // they are taken after kRemainsGraceNs without an answer, because a starting publisher writes its
 // session to bus.json a moment before it opens the socket. A session that was read to its end is
-// not taken again, unless it was closed since: then it had not ended when it was read.
+// not taken again, unless it has been closed since, because then it had not ended when it was read.
 //
-// The search ends `reattach` after its first step, unless something was found and the next steps
-// must still identify it.
+// The search ends `reattach` after its first step, unless it has found something that the next
+// steps must still identify.
 //
 // Thread safety: one thread. Owns the socket until the attachment takes it.
 #pragma once
@@ -31,8 +31,8 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
-// Interval if a publisher refuses and the bus cannot be followed as bus.json describes it. The
-// publisher counts and logs each refusal.
+// The interval if a publisher refuses and the bus cannot be followed through bus.json. It is long
+// because the publisher counts and logs each refusal.
 inline constexpr std::uint64_t kRefusedIntervalNs = 1'000'000'000;
 inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
 inline constexpr std::uint64_t kUndecidedNsMax = 2 * kRemainsGraceNs;
@@ -42,8 +42,8 @@ struct LeftSession {
   Id128 id;                     // zero: the session may be taken again
   bool closed = false;          // it was closed cleanly
   std::string how = {};         // how it ended, as text
-  Sequence next = kNoSequence;  // the subscriber continues with this sequence
-  // The last sequence. Set if its end is reported only after the session does not answer again.
+  Sequence next = kNoSequence;  // the subscriber continues at this sequence
+  // Its last sequence. Set if its end is reported only once the session does not answer again.
   std::optional<Sequence> unreported = {};
 };
 
@@ -51,31 +51,31 @@ class BusSearch {
  public:
   explicit BusSearch(const SubscriberOptions& options);
 
-  // Starts the search for the session after `left`, from the next step. The first search does not
+  // Starts searching for the session after `left` with the next step. The first search does not
   // need this call.
   void start(LeftSession left);
   // Closes the open connection.
   void stop();
 
   // Runs one step; never blocks. Returns the session that was found, or nullopt if none was found
-  // yet. Errors are final: no permission, another ABI, a refusal, damage, and kTimedOut if a
-  // publisher accepts and sends nothing (kPublisherGone if a session was left).
+  // yet. Errors are final: no permission, a different ABI, a refusal, damage, and kTimedOut if a
+  // publisher accepts but sends nothing (kPublisherGone if a session was left).
   absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns);
 
   // The last attempt found no publisher, or lost the one that it had found.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
-  // After a step: ok, or the reason why the search ends: kNoBus, or kPublisherGone if a session was
-  // left.
+  // After a step: ok, or why the search ends: kNoBus, or
+  // kPublisherGone if a session was left.
   absl::Status given_up(std::uint64_t now_ns) const;
   const ClientOptions& client_options() const { return client_options_; }
-  // How the session that was left last ended, as text.
+  // How the session that was last left ended, as text.
   std::string left() const { return left_ ? left_->how : ""; }
-  // The unreported end of that session. The next call returns nullopt.
+  // That session's unreported end. The next call returns nullopt.
   std::optional<Sequence> take_unreported() {
     return left_ ? std::exchange(left_->unreported, std::nullopt) : std::nullopt;
   }
 
-  // When the next step is due, and the descriptor that may make it due earlier (-1: none).
+  // The time of the next step, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }
   int fd() const { return greeting_ ? greeting_->fd() : -1; }
 

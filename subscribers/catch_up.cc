@@ -21,7 +21,7 @@ CatchUp::Read lost(Sequence last, GapCause cause, std::string detail) {
 }
 
 // Record `next` is above `archived`, so its slot cannot have been overwritten, unless the journal
-// has failed or `archived` has passed it meanwhile. In the latter case, this returns nullopt.
+// has failed or `archived` has since passed it. In the latter case, this returns nullopt.
 std::optional<CatchUp::Read> from_ring(const Attachment& attachment, Sequence next,
                                        std::span<std::byte> out, bool ended, Sequence& seen_head) {
   const std::uint64_t room = out.size() / attachment.record_bytes();
@@ -83,7 +83,7 @@ absl::StatusOr<CatchUp::Read> CatchUp::from_journal(const Attachment& attachment
 }
 
 // The journal does not contain next … hole.gap_last. The ring may still have these records, unless
-// the range never existed.
+// they never existed.
 CatchUp::Read CatchUp::in_hole(const Attachment& attachment, const JournalRun& hole, Sequence next,
                                std::span<std::byte> out) {
   if (hole.cause == GapCause::kVoid) return lost(hole.gap_last, hole.cause, "");
@@ -106,8 +106,8 @@ CatchUp::Read CatchUp::in_hole(const Attachment& attachment, const JournalRun& h
                            hole.gap_last + 1));
 }
 
-// Whether to retry a missing file instead of reporting its records as lost. The time runs from the
-// first of several consecutive missing files.
+// True if a missing file should be retried instead of reporting its records as lost. The time is
+// counted from the first of several consecutive missing files.
 bool CatchUp::may_come_back(const JournalRun& hole) {
   const std::uint64_t now = monotonic_ns();
   if (!missing_) missing_ = MissingFiles{now, now};

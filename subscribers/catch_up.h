@@ -1,9 +1,9 @@
-// Finds the next record of a subscriber that is behind the ring: in the journal up to `archived`,
-// and in the ring above it.
+// Finds the next record for a subscriber that has fallen behind the ring: in the journal up to
+// `archived`, and in the ring above it.
 //
 // A record at or below `archived` is in the journal, and one above it cannot be overwritten in the
-// ring. So the next record is always in one of the two, whatever the publisher does meanwhile,
-// unless the journal has a hole. Before it reports a hole, CatchUp searches the ring, and retries a
+// ring. So unless the journal has a hole, the next record is always in one of the two, no matter
+// what the publisher does. Before it reports a hole, CatchUp searches the ring, and retries a
 // missing file for a while.
 //
 // Thread safety: one thread. Borrows the attachment for each read.
@@ -28,8 +28,8 @@ class CatchUp {
   enum class Outcome {
     kRecords,  // `records` records were copied
     kNothing,  // not yet
-    kInRing,   // the ring has it with half of its slots to spare, or will get it: continue there
-    kHole,     // neither journal nor ring has the records up to `last`, or will get them
+    kInRing,   // the ring has it with half its slots to spare, or will get it: go there
+    kHole,     // neither the journal nor the ring has or will get the records up to `last`
     kAtEnd,    // all records of a session without a ring were read
   };
   struct Read {
@@ -43,7 +43,7 @@ class CatchUp {
   // Retries a missing journal file for `missing_file_grace`.
   explicit CatchUp(std::chrono::nanoseconds missing_file_grace);
 
-  // Prepares for the records of another session.
+  // Prepares for the records of a new session.
   void start() {
     keep_to_journal_below(kNoSequence);
     missing_.reset();
@@ -59,7 +59,7 @@ class CatchUp {
   // RingReader::read_run. Errors: those of JournalReader::read.
   absl::StatusOr<Read> read(const Attachment& attachment, Sequence next, std::span<std::byte> out,
                             bool ended, Sequence& seen_head);
-  // The last read returned nothing, and an immediate retry would return nothing either.
+  // True if the last read returned nothing and an immediate retry would not either.
   bool waits() const { return waits_; }
 
  private:
@@ -71,7 +71,7 @@ class CatchUp {
                std::span<std::byte> out);
   bool may_come_back(const JournalRun& hole);
 
-  // Missing journal files, one after another, with no record read in between.
+  // Consecutive missing journal files, with no record read in between.
   struct MissingFiles {
     std::uint64_t since_ns = 0;
     std::uint64_t retry_ns = 0;  // when to try them again

@@ -1,5 +1,5 @@
-// The source of the next record, for each location that it can be in. The machine that uses it is
-// tested in splice_test.cc and missing_files_test.cc.
+// Tests the source of the next record, for each place where it can be. splice_test.cc and
+// missing_files_test.cc test the machine that uses it.
 #include "subscribers/catch_up.h"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using Outcome = CatchUp::Outcome;
 
-constexpr std::uint64_t kForEver = 1'000'000'000'000;  // longer than any test runs
+constexpr std::uint64_t kForEver = 1'000'000'000'000;  // longer than any test takes
 
 // 1,024 slots. Records that have left the ring are archived; bus.archive() archives more.
 struct Behind : AttachedBus {

@@ -1,5 +1,5 @@
-// A cursor as a program uses it: who may open it, the contents of a commit, and where a subscriber
-// continues. cursor_file_test.cc tests the file itself.
+// A cursor as a program uses it: which users may open it, the contents of a commit, and where a
+// subscriber continues. cursor_file_test.cc tests the file itself.
 #include "lapwing/cursor.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
-// Counts what a subscriber has delivered. It counts from the sequences themselves, so that a
-// mistake of the state machine shows here. Records are counted when they are handed out. Records
-// that were taken on the read path are counted in one run.
+// Counts what a subscriber has delivered. It derives the counts from the sequences, so a bug in the
+// state machine shows up here. Records are counted when they are handed out, and records taken on
+// the read path are counted as one run.
 //
 // Thread safety: one thread.
 #pragma once
@@ -28,13 +28,13 @@ class DeliveryLedger {
     expected_ = first + count;
   }
 
-  // The same for records that were read while catching up: those of a reported gap count as filled.
+  // Like take(), for records read while catching up. Those in a reported gap count as filled.
   void take_caught_up(Sequence first, std::uint64_t count) {
     take(first, count);
     if (first <= fill_through_) counters_.filled += std::min(count, fill_through_ - first + 1);
   }
 
-  // `count` of the records that were taken last are of other instruments, and are not handed out.
+  // `count` of the records taken last belong to other instruments and are not handed out.
   void filter_out(std::uint64_t count) {
     counters_.records -= count;
     counters_.filtered += count;
@@ -65,7 +65,7 @@ class DeliveryLedger {
     }
   }
 
-  // A range was reported that no source has.
+  // A range that is in no source was reported.
   void lost(const Gap& gap) { counters_.lost += gap.count(); }
 
   // Counts a state entry as handed out.
@@ -74,9 +74,9 @@ class DeliveryLedger {
   void session_seen() { ++counters_.sessions; }
   void reattached() { ++counters_.reattached; }
 
-  // A stored position is continued: everything up to `sequence` was taken before.
+  // A stored position is continued: everything up to `sequence` has already been taken.
   void resume_after(Sequence sequence) { resumed_after_ = sequence; }
-  // The last sequence of this history that the subscriber holds; kNoSequence if it has none.
+  // The last sequence in this history that the subscriber has; kNoSequence if there is none.
   Sequence held() const { return expected_ == kNoSequence ? resumed_after_ : expected_ - 1; }
 
   // Another history begins. Its sequences are unrelated to the earlier ones.

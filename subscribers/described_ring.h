@@ -12,8 +12,8 @@
 
 namespace lapwing {
 
-// Errors: kNotFound, those of OpenRing::open. kNotFound: the file does not exist, the name is not
-// that of a ring, or the ring belongs to another directory, of which this one is a copy.
+// Errors: kNotFound, those of OpenRing::open. kNotFound: the file does not exist, its name is not a
+// ring name, or the ring belongs to another directory, of which this one is a copy.
 absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
                                              const BusDescription& bus);
 

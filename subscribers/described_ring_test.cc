@@ -1,4 +1,4 @@
-// Tests which ring a reader accepts as the one that bus.json names.
+// Tests which ring a reader accepts as the ring that bus.json names.
 #include "subscribers/described_ring.h"
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ struct DescribedRing {
     bus.session_id = spec.session_id;
     bus.ring_path = path;
   }
-  // Replaces the ring by `user`'s copy of it.
+  // Replaces the ring with `user`'s copy of it.
   void replace_by_copy_of(uid_t user) const {
     std::filesystem::rename(path, path + ".ours");
     std::filesystem::copy_file(path + ".ours", path);

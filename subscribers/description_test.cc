@@ -24,7 +24,7 @@ SubscriberOptions expecting(const TestBus& bus, Schema schema) {
   return options;
 }
 
-// The status with which a subscriber with these options ends.
+// The final status of a subscriber with these options.
 absl::Status end_of(TestBus& bus, SubscriberOptions options) {
   Trace trace(bus, std::move(options));
   REQUIRE(trace.until(Came::kEnd));
@@ -169,7 +169,7 @@ TEST_CASE("The journal has the description if bus.json has lost it") {
     const absl::Status ended = end_of(bus, expecting(bus, schema_of<Signal>()));
     CHECK(errc_of(ended) == Errc::kDamaged);
     CHECK(says(ended, "bus.json"));
-    // A subscriber that expects nothing continues to read, and the event has a note.
+    // A subscriber without an expectation continues to read, and the event contains a note.
     Trace trace(bus, bus.options(Start::oldest()));
     REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.subscriber.schema() == nullptr);

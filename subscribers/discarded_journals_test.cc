@@ -1,5 +1,5 @@
-// The subscriber on a bus that began another journal after one had failed. Discarded journals are
-// read to their end, then the next one follows.
+// The subscriber on a bus that began a new journal after one had failed. A discarded journal is
+// read to its end, and then the next one follows.
 #include <poll.h>
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace {
 constexpr Sequence kDurable = 1500;
 constexpr Sequence kHead = 2500;
 
-// The id of a journal that TestBus begins, by its number.
+// The id of the journal with this number that TestBus begins.
 Id128 journal_of(int number) {
   return number == 1 ? JournalFixture::journal_id()
                      : fixture_id(static_cast<std::uint8_t>(200 + number));
 }
 
-// The journal fails after 1,500 records, and its publisher continues to 2,500. Returns whether the
-// files contain that number in the end.
+// The journal fails after 1,500 records, and its
+// publisher continues to 2,500.
 void publish_and_fail(TestBus& bus) {
   bus.publish(kDurable);
   bus.archive(kDurable);
@@ -38,7 +38,7 @@ void begin_next(TestBus& bus, bool is_published_known = true) {
   bus.start();
 }
 
-// A failed journal, and another one with 20 records.
+// A failed journal, and a new one with 20 records.
 void start_second(TestBus& bus, bool is_published_known = true) {
   bus.start();
   publish_and_fail(bus);
@@ -198,7 +198,7 @@ TEST_CASE("A subscriber that missed a session of a failed journal gets that, the
   bus.kill();
   REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.recover();
-  bus.begin_session();  // without a socket: no client finds it
+  bus.begin_session();  // without a socket, so no client finds it
   bus.publish(50);
   bus.archive(140);
   bus.fail_journal();

@@ -1,8 +1,8 @@
-// How far a reader of batches lets a busy publisher get ahead before it polls again. Reading each
-// cache line while it is written slows both down, and nothing can be prefetched directly behind the
+// How far a batch reader lets a busy publisher get ahead before it polls again. Reading each cache
+// line while it is being written slows both down, and nothing can be prefetched directly behind the
 // writer (docs/explanation/adr/0012-reading-in-runs.md).
 //
-// Thread safety: owned by one thread.
+// Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace lapwing {
 
 class Distance {
  public:
-  // A read took `records` consecutive records. `found_end`: the next one did not exist yet.
+  // Call it after a read of `records` consecutive records. `found_end`: the next did not exist yet.
   void on_read(std::uint64_t records, bool found_end) {
     run_ += records;
     if (found_end) [[unlikely]] {
@@ -25,22 +25,22 @@ class Distance {
     }
   }
 
-  // Whether the last read ended a run at the newest record. The batch ends there.
+  // True if the last read ended a run at the newest record. The batch ends there.
   bool is_due() const { return due_; }
   // Pauses if it is due.
   void keep() {
     if (std::exchange(due_, false)) [[unlikely]]
       fall_behind(pauses_);
   }
-  // Pauses if a pause is due.
+  // Cancels a due pause, because enough time has passed without it.
   void time_has_passed() { due_ = false; }
 
-  // The number of pauses that the next keep() makes.
+  // The number of pauses in the next keep().
   std::uint64_t pauses() const { return due_ ? pauses_ : 0; }
 
-  // 256 pauses take 7 us: 40 KiB of 64-byte slots at a hundred million records a second.
+  // 256 pauses take 7 us: 40 KiB of 64-byte slots at a hundred million records per second.
   static constexpr std::uint64_t kPausesMax = 256;
-  // 2 records in a pause of 27 ns are 74 million records a second: a publisher at full speed.
+  // 2 records per 27 ns pause are 74 million records per second: a publisher at full speed.
   static constexpr std::uint64_t kBusyRecordsPerPause = 2;
 
  private:
@@ -49,8 +49,8 @@ class Distance {
     return std::clamp(flat_out ? 2 * pauses_ : pauses_ / 2, kPausesMin, kPausesMax);
   }
 
-  std::uint64_t run_ = 0;     // records since a read last found the end
-  std::uint64_t pauses_ = 0;  // after the last run; 0: it was too short for a pause
+  std::uint64_t run_ = 0;     // records since the last read that found the end
+  std::uint64_t pauses_ = 0;  // for the last run; 0: it was too short for a pause
   bool due_ = false;
 };
 

@@ -9,7 +9,7 @@ constexpr std::uint64_t kMin = kPausesMin;
 constexpr std::uint64_t kMax = Distance::kPausesMax;
 constexpr std::uint64_t kPer = Distance::kBusyRecordsPerPause;
 
-// The pauses after a read of `records` that found the end. They are made.
+// Makes the pauses after a read of `records` records that found the end, and returns their number.
 std::uint64_t after(Distance& distance, std::uint64_t records) {
   distance.on_read(records, true);
   const std::uint64_t pauses = distance.pauses();

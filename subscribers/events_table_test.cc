@@ -1,4 +1,4 @@
-// Compares the tables of docs/reference/events.md with the items that a subscriber delivers, for
+// Compares the tables in docs/reference/events.md with the items that a subscriber delivers, for
 // each start and each policy.
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 namespace lapwing {
 namespace {
 
-// The page begins with text of its own; the tables follow.
+// The page begins with other text; the tables follow.
 constexpr char kFirstTable[] = "## A join\n";
 
 constexpr char kAdvice[] =
@@ -159,7 +159,7 @@ std::string items_of(const Happening& happening, const NamedStart& start, OnGap 
 
 using Row = std::array<std::string, 3>;  // start, policy, items
 
-// If the items do not depend on the policy, a start has one row.
+// If the items do not depend on the policy, a start has only one row.
 std::vector<Row> rows_of(const Happening& happening) {
   std::vector<Row> rows;
   for (const NamedStart& start : starts(std::make_shared<TestFold>())) {

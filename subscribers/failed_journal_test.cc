@@ -1,6 +1,6 @@
 // The subscriber on a bus whose journal has failed while publishing continues. The session log
-// shows at once that the session's journal ended. The ring and the socket show that the session
-// lives.
+// shows at once that the session's journal ended. The ring and the socket show that the session is
+// still alive.
 #include <catch2/catch.hpp>
 
 #include "lapwing/error.h"
@@ -11,7 +11,7 @@ namespace lapwing {
 namespace {
 
 constexpr Sequence kDurableThen = 1500;
-constexpr Sequence kArchived = 1800;  // written, but not known to have survived
+constexpr Sequence kArchived = 1800;  // written, but not known to be durable
 constexpr Sequence kHeadThen = 2500;
 
 // A running session whose journal has failed.
@@ -158,7 +158,7 @@ TEST_CASE("Records in neither the failed journal nor the ring are lost for a joi
 }
 
 TEST_CASE("After a failed journal the next session is another history, reported once") {
-  const bool attached = GENERATE(true, false);  // or it joins only after the kill
+  const bool attached = GENERATE(true, false);  // or joins only after the kill
   TestBus bus;
   start_failed(bus);
   std::optional<Trace> trace;
@@ -195,7 +195,7 @@ TEST_CASE("A session that follows a reset without a record is a session, not ano
   bus.fail_journal();
   bus.kill();
   REQUIRE(bus.ring->unlink().ok());
-  bus.start();  // another journal
+  bus.start();  // a new journal
   REQUIRE(trace.until(EventKind::kReset));
   bus.kill();
   REQUIRE(trace.until(EventKind::kPublisherGone));

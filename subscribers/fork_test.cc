@@ -29,7 +29,7 @@ bool is_forked(const absl::Status& status) {
          status.message().find("open another one here") != absl::string_view::npos;
 }
 
-// The line of the first call that does not return kForked in a child; 0 if there is none.
+// The line of the first call that does not return kForked in a child; 0 if all do.
 int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
   Record record{};
   std::vector<std::byte> rows(10 * sizeof record);
@@ -52,7 +52,7 @@ int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
   return 0;
 }
 
-// Reads records until `last` is delivered, and every event before it.
+// Reads records until `last` has been delivered, and every event before it.
 void take_through(TestBus& bus, Subscriber& subscriber, Sequence last) {
   for (const Deadline deadline = kHang; !deadline.has_passed();) {
     bus.turn();

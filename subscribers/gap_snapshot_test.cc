@@ -1,4 +1,4 @@
-// OnGap::kSnapshot: after a lap the newest checkpoint replaces the missed records.
+// OnGap::kSnapshot: after a lap, the newest checkpoint replaces the missed records.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
@@ -17,8 +17,8 @@
 namespace lapwing {
 namespace {
 
-// A subscriber that has caught up at record 10 and is then lapped by one ring and a half. 1,546
-// records are published and archived, and the ring continues with 650.
+// A subscriber that has caught up at record 10 and is then lapped by one and a half rings. 1,546
+// records are published and archived, and the ring continues at 650.
 struct LappedByGap {
   explicit LappedByGap(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
       : fold(std::make_shared<TestFold>(entry_bytes)) {

@@ -1,5 +1,5 @@
-// Stored positions that are continued, and positions that belong to another history. The test
-// drives the bus step by step.
+// Stored positions at which subscribers continue, and positions that belong to another history. The
+// test drives the bus step by step.
 #include <catch2/catch.hpp>
 
 #include "lapwing/subscriber.h"
@@ -95,7 +95,7 @@ TEST_CASE("A stored position that head does not count yet is continued") {
 
 TEST_CASE("A journal that was restored to before the read position is another history") {
   const Sequence published =
-      GENERATE(Sequence{50}, Sequence{200});  // published instead: less than was read, or more
+      GENERATE(Sequence{50}, Sequence{200});  // published instead: fewer than were read, or more
   CaughtUp joined(100);
   auto& [bus, trace] = joined;
   bus.kill();

@@ -22,7 +22,7 @@ absl::StatusOr<Attachment> attach(const std::string& directory) {
   return Attachment::to_remains(directory, *bus);
 }
 
-// Attaches to the journal of that id: that of `newest`, or a discarded one.
+// Attaches to the journal with this id: the journal of `newest`, or a discarded one.
 absl::StatusOr<Attachment> attach_to(Attachment newest, const Id128& journal_id) {
   if (newest.journal_id() == journal_id) return newest;
   for (const ListedJournal& journal : newest.journals()) {
@@ -68,8 +68,8 @@ absl::Status History::State::open() {
   return absl::OkStatus();
 }
 
-// Called when all records were read. Attaches again if another session may have followed, or if the
-// end of a dead session may have been settled since.
+// Called when all records have been read. Attaches again if another session may have followed, or
+// if the end of a dead session may have been settled in the meantime.
 absl::Status History::State::go_on() {
   if (attachment->is_discarded()) return absl::OkStatus();
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory);

@@ -26,7 +26,7 @@ const Field* find_instrument(const Schema& schema) {
   return found == schema.fields.end() ? nullptr : &*found;
 }
 
-// The value of a field that is an unsigned number.
+// The value of an unsigned integer field.
 std::uint64_t number_in(const Field& field, std::span<const std::byte> record) {
   switch (field.bytes) {
     case sizeof(std::uint8_t):
@@ -49,7 +49,7 @@ absl::StatusOr<Symbols> symbols_in(const std::string& metadata) {
   return Symbols::of_metadata(std::as_bytes(std::span(metadata)));
 }
 
-// Whether this is the entry of the fold `orders` that is about the whole bus, not one instrument.
+// True if this is the `orders` fold's entry for the whole bus, not for one instrument.
 bool is_loss_of_bus(const FoldShape& shape, std::span<const std::byte> bytes) {
   OrderEntry entry;
   if (shape.name != kFoldOrders || bytes.size() != sizeof entry) return false;

@@ -1,13 +1,13 @@
-// Selects the records of chosen instruments, for SubscriberOptions::instruments and for
-// --instrument of the commands.
+// Selects the records of chosen instruments, for SubscriberOptions::instruments and the commands'
+// --instrument option.
 //
 // An instrument is chosen by its number, as id:5930, or by a symbol. The metadata of the record's
 // session (snapshot/dbn/session_metadata.h) maps a symbol to numbers (lapwing/symbols.h); the
-// record's time decides which of them applies. A text of digits is a symbol. The instrument of a
-// record is its field instrument_id, or else the first unsigned number of its key.
+// record's time decides which of them applies. A name that consists of digits is a symbol. A
+// record's instrument is its field instrument_id, or else the first unsigned number of its key.
 //
-// The numbers of the symbols are looked up once for each day of the records' times, which
-// allocates. Otherwise a record costs two loads and a search in a sorted list.
+// The symbols' numbers are looked up once for each day in the records' times, which allocates.
+// Otherwise, a record costs two loads and a search in a sorted list.
 //
 // Thread safety: one thread.
 #pragma once
@@ -38,35 +38,35 @@ class InstrumentFilter {
   explicit InstrumentFilter(const std::vector<std::string>& instruments,
                             std::string option = "instrument");
 
-  // The records after this call are of that session of the bus, and have that description; null:
-  // they are not described. If an instrument is a symbol, the session's metadata is read. A symbol
-  // that only a later session has matches nothing. After an error nothing matches. Errors:
-  // kInvalidArgument (records without an instrument; a number that their field cannot hold),
-  // kNotFound (a symbol that neither this session nor a later one has), kBadInput (metadata that
-  // cannot be parsed); those of SessionMetadata.
+  // Call it before records of this session. They have this description, or none if it is null. If
+  // an instrument is a symbol, the session's metadata is read. A symbol that only a later session
+  // has matches nothing. After an error, nothing matches. Errors: kInvalidArgument (records without
+  // an instrument; a number that the field cannot hold), kNotFound (a symbol that neither this
+  // session nor a later one has), kBadInput (metadata that cannot be parsed); those of
+  // SessionMetadata.
   absl::Status begin(const std::string& bus_directory, const Schema* description,
                      const Id128& session_id);
 
-  // `record` has the size of its description; a record of another size does not match.
+  // `record` has the size in its description; a record with another size does not match.
   bool matches(std::span<const std::byte> record);
   // The same for something that is not a record, such as an order book.
   bool matches(std::uint64_t instrument_id, std::uint64_t utc_ns);
-  // Matches an entry of a fold by the record that it begins with. An entry without such a record
-  // matches, and so does an entry of the fold `orders` about the whole bus.
+  // Matches a fold's entry by the record that it begins with. An entry that does not begin with a
+  // record matches, and so does the `orders` fold's entry for the whole bus.
   bool matches_entry(const FoldShape& shape, std::span<const std::byte> entry);
 
-  // The number of these records, laid end to end, before the first one that does not match, or
-  // before the first one that does.
+  // count_chosen() returns the number of these contiguous records before the first that does not
+  // match, count_others() the number before the first that does.
   std::size_t count_chosen(std::span<const std::byte> records);
   std::size_t count_others(std::span<const std::byte> records);
 
  private:
-  // The chosen numbers on a day since 1970, ascending.
+  // The chosen numbers on a day, which is counted from 1970; ascending.
   struct Day {
     std::uint64_t day = std::numeric_limits<std::uint64_t>::max();
     std::vector<std::uint64_t> chosen = {};
   };
-  static constexpr std::size_t kDaysKept = 4;  // records around midnight, of several venues
+  static constexpr std::size_t kDaysKept = 4;  // records around midnight, from several venues
 
   absl::Status find_field(const std::string& bus_directory, const Schema* description);
   absl::Status find_symbols(const std::string& bus_directory, const Id128& session_id);
@@ -84,7 +84,7 @@ class InstrumentFilter {
   Field field_;                   // of the instrument
   RecordClock clock_;
   std::optional<SessionMetadata> metadata_;
-  Symbols symbols_;  // only those of names_
+  Symbols symbols_;  // only those in names_
   std::array<Day, kDaysKept> days_;
   std::size_t now_ = 0;  // index in days_ of the last record's day
 };

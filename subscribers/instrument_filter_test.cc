@@ -1,4 +1,4 @@
-// Selects the records of chosen instruments by the description and the feed's metadata only.
+// Selects the records of chosen instruments using only the description and the feed's metadata.
 #include "subscribers/instrument_filter.h"
 
 #include <catch2/catch.hpp>
@@ -53,7 +53,7 @@ TEST_CASE("A record is chosen by a number in its field instrument_id, or else in
   Filter of_orders({"id:7"}, known_schema("dbn.mbo").value());
   REQUIRE(of_orders.begun.ok());
   dbn::MboMsg order = test_record(dbn::Action::kAdd, 1, dbn::Side::kBid, 100, 1);
-  order.hd.publisher_id = 5;  // also a key, before the instrument
+  order.hd.publisher_id = 5;  // also a key field, before the instrument
   CHECK(of_orders.filter.matches(std::as_bytes(std::span(&order, 1))));
   order.hd.instrument_id = 5;
   order.hd.publisher_id = 7;

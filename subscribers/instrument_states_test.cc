@@ -1,5 +1,5 @@
 // SubscriberOptions::instruments with a state: its entries, and the result of folding them and the
-// records after them.
+// following records.
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -58,7 +58,7 @@ TEST_CASE("The chosen instruments' entries of a state are delivered, and then th
   CHECK(reader.events == Lines{"snapshot-complete 400 @0", "caught-up 500 @20"});
   CHECK(reader.records == InstrumentFeed::sequences_of({2}, 401, 500));
   CHECK(reader.subscriber.counters().state == 1);
-  CHECK(reader.subscriber.state_size() == InstrumentFeed::kInstruments);  // of the checkpoint
+  CHECK(reader.subscriber.state_size() == InstrumentFeed::kInstruments);  // in the checkpoint
 }
 
 TEST_CASE("A state whose entries do not begin with a record is delivered completely") {
@@ -119,7 +119,7 @@ class OrderFeed : public TestBus {
   }
 };
 
-// The books of the delivered items, until nothing more is delivered.
+// The books built from the delivered items, until nothing more is delivered.
 class BookReader {
  public:
   explicit BookReader(SubscriberOptions options)

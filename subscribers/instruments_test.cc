@@ -1,4 +1,4 @@
-// SubscriberOptions::instruments: the records of chosen instruments, and all events as without it.
+// SubscriberOptions::instruments: the records of chosen instruments, and all usual events.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -264,7 +264,7 @@ TEST_CASE("Each session is chosen from by its own description and metadata") {
   }
 }
 
-// Sessions of ten records each, of feeds with these symbols.
+// Sessions of ten records each, from feeds with these symbols.
 struct SessionsOfFeeds {
   explicit SessionsOfFeeds(const std::vector<std::vector<dbn::SymbolMapping>>& feeds) {
     for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -339,7 +339,7 @@ TEST_CASE("An event names the session of the records that follow, not the newest
   CHECK(sessions == std::vector<Id128>{fixture_id(1), fixture_id(2)});
 }
 
-// Caught up at record 10 and then lapped by one ring and a half: the ring continues with 650.
+// Caught up at record 10 and then lapped by one and a half rings: the ring continues at 650.
 struct LappedReader {
   explicit LappedReader(OnGap on_gap, ReadingWay way = ReadingWay::kWait)
       : reader(bus, lapped_options(on_gap), way) {
@@ -364,7 +364,7 @@ TEST_CASE("A gap has its exact bounds across records of other instruments, and i
   const LappedReader lapped(OnGap::kFill, GENERATE(ReadingWay::kTake, ReadingWay::kWait,
                                                    ReadingWay::kRead, ReadingWay::kReadWithColumn));
   CHECK(lapped.reader.records == InstrumentFeed::sequences_of({2}, 1, 1546));
-  // Two of the records 1 to 10 are of instrument 2.
+  // Two of the records 1 to 10 are for instrument 2.
   CHECK(lapped.reader.events == Lines{"caught-up 10 @2", "gap 11..649 @2"});
   CHECK(lapped.counters().gaps == 1);
   CHECK(lapped.counters().filled == 639);
@@ -482,7 +482,7 @@ TEST_CASE("A record of a chosen instrument ends a wait that others do not") {
   CHECK(*taken == 14);
 }
 
-// Publishes continuously, only instruments that were not chosen, until it is stopped.
+// Until stopped, continuously publishes only instruments that were not chosen.
 class BusyPublisher {
  public:
   BusyPublisher(InstrumentFeed& bus, std::uint64_t late_ns)
@@ -524,7 +524,7 @@ TEST_CASE("A bus that is busy with other instruments delays no deadline and no i
   const std::uint64_t deadline_ns = monotonic_ns() + 10'000'000;
   BusyPublisher publisher(bus, deadline_ns + kHangNs);
   std::array<std::byte, InstrumentReader::kRowBytes> row;
-  // A subscriber that is not scheduled for a while may be lapped.
+  // A subscriber may be lapped if it is not scheduled for a while.
   const auto take_until = [&](Deadline deadline) {
     for (;;) {
       const Errc result = reader.subscriber.read_one(row, deadline).error();
@@ -536,7 +536,7 @@ TEST_CASE("A bus that is busy with other instruments delays no deadline and no i
   CHECK(monotonic_ns() >= deadline_ns);
   const std::uint64_t filtered = reader.subscriber.counters().filtered;
   CHECK(filtered > 0);
-  // A publisher that is not scheduled for a while publishes nothing.
+  // A publisher publishes nothing while it is not scheduled.
   while (reader.subscriber.counters().filtered == filtered && !publisher.is_late) {
     const std::uint64_t wait_until_ns = monotonic_ns() + 10'000'000;
     while (reader.subscriber.next(Deadline::at_monotonic_ns(wait_until_ns))->event != nullptr)
@@ -591,7 +591,7 @@ TEST_CASE("With chosen instruments, a forked child gets nothing, and its parent 
   bus.start();
   bus.publish(100);
   InstrumentReader reader(bus, bus.choosing({"id:2"}));
-  reader.until_record(2);  // the others were read with it
+  reader.until_record(2);  // the others were read along with it
   const StoredPosition position = reader.subscriber.position();
   ChildProcess child([&] {
     Subscriber& subscriber = reader.subscriber;

@@ -1,5 +1,5 @@
-// The join, the filling of a gap and the re-attachment, interrupted at each of their steps. The
-// delivered and the lost records must together be exactly the published ones.
+// Joining, filling a gap and reattaching, each interrupted at every step. Together, the delivered
+// and the lost records must be exactly the published ones.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-constexpr int kHandshakeSteps = 12;  // of the test's bus and the subscriber, until it reads
+constexpr int kHandshakeSteps = 12;  // by the test's bus and the subscriber, until the latter reads
 
 // Every sequence from 1 to `last` was delivered once, as a record or in a loss.
 void check_all_of(const Trace& trace, Sequence last) {
@@ -64,7 +64,7 @@ TEST_CASE("The search for a publisher that dies in every greeting ends soon afte
   options.reattach = std::chrono::nanoseconds(50'000'000);
   Subscriber subscriber = open_subscriber(options);
   Result<Item> item = Errc::kWouldBlock;
-  const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // limits a hang
   while (came(item) == Came::kNothing && monotonic_ns() < deadline_ns) {
     bus.open_socket();
     const std::size_t listening = open_descriptors();
@@ -139,7 +139,7 @@ TEST_CASE("Records of a stopped publisher that continued before the next greetin
 }
 
 TEST_CASE("Records published after a publisher was declared gone are read after its end") {
-  // The session was left because it was silent or its socket was closed; then it closes, or dies.
+  // The session was left because of silence or a closed socket, and then closes or dies.
   const auto [stopped, closes] =
       GENERATE(std::pair{true, true}, std::pair{true, false}, std::pair{false, true});
   CaughtUp joined(5);
@@ -164,7 +164,7 @@ TEST_CASE("Records pruned while a gap is being filled are lost, and the rest of 
   auto& [bus, trace] = joined;
   bus.publish(5000);
   REQUIRE(trace.until(EventKind::kGap));
-  REQUIRE(trace.until_record(11));  // a segment, or the rest of it, is read at once
+  REQUIRE(trace.until_record(11));  // the rest of a segment is read at once
   bus.prune_below_segment(3);
   trace.until_quiet();
   const Sequence resume = 5010 - 1024 + 128;

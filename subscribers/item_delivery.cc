@@ -115,7 +115,7 @@ bool ItemDelivery::is_ready() {
     return false;
   }
   const ClosedPath closed(*this);
-  // The caller's own call reports a refusal.
+  // The caller's own call will report a refusal.
   if (closed.refusal != Errc::kOk || advance()) return true;
   if (may_pause()) wait_.skip_upkeep(kSpins);
   return false;
@@ -129,7 +129,7 @@ std::optional<WakeUp> ItemDelivery::prepare_wait() {
 
 void ItemDelivery::finish_wait() {
   wait_.finish();
-  const ClosedPath closed(*this);  // its destructor opens the path
+  const ClosedPath closed(*this);  // its destructor reopens the path
 }
 
 void ItemDelivery::end_in_child() noexcept {
@@ -139,8 +139,8 @@ void ItemDelivery::end_in_child() noexcept {
   cursor_.limit = 0;
 }
 
-// Takes one step, and then does the upkeep if there is nothing to read. A new attachment may have
-// records of another size.
+// Takes one step, then does the upkeep if there is nothing to read. A new attachment's records may
+// have a different size.
 Step ItemDelivery::step(std::span<std::byte> out) {
   const Step step = machine_.step(out, machine_.needs_time() ? monotonic_ns() : 0);
   if (cursor_.record_bytes != block_.record_bytes()) [[unlikely]] {
@@ -160,7 +160,7 @@ Step ItemDelivery::step(std::span<std::byte> out) {
 bool ItemDelivery::advance() {
   pass_over();
   for (int steps = 0; steps < kStepsMax && !has_something(); ++steps) {
-    // One record in kLive, so that the path can be opened again, unless a filter keeps it closed.
+    // Only one record in kLive, so that the path can be reopened, unless a filter keeps it closed.
     const std::span<std::byte> all = block_.room();
     const bool is_one = cursor_.phase == Phase::kLive && !stream_.filter;
     const Step taken = step(is_one ? all.first(cursor_.record_bytes) : all);
@@ -182,8 +182,8 @@ void ItemDelivery::pass_over() {
   cursor_.ledger.filter_out(others);
 }
 
-// Whether an event comes before the next record, as far as can be seen now. Takes no records other
-// than those that it passes over.
+// True if an event comes before the next record, as far as is known now. Takes no records except
+// those that it passes over.
 bool ItemDelivery::event_is_due() {
   if (stream_.filter && !wait_.another_rests()) advance();
   for (int steps = 0; steps < kStepsMax && !has_something(); ++steps) {
@@ -192,8 +192,8 @@ bool ItemDelivery::event_is_due() {
   return !stream_.outbox.empty();
 }
 
-// Returns the next record or event, if there is one now. A record of the ring is read into `record`
-// if that has the record's size.
+// Returns the next record or event, if there is one now. A ring record is read into `record` if
+// that has the record's size.
 Due ItemDelivery::poll(std::span<std::byte> record) {
   if (cursor_.is_live() && block_.empty()) {
     std::byte* const place = record.size() == cursor_.record_bytes ? record.data() : cursor_.place;
@@ -248,7 +248,7 @@ std::size_t ItemDelivery::poll_batch(std::span<std::byte> out) {
   return copied;
 }
 
-// The next record, state entry or event, or why there is none.
+// Returns the next record, state entry or event, or the reason why there is none.
 Result<Due> ItemDelivery::wait_for_due(std::span<std::byte> record, std::uint64_t deadline_ns) {
   const std::uint64_t& filtered = cursor_.ledger.counters().filtered;
   wait_.begin();
@@ -263,8 +263,8 @@ Result<Due> ItemDelivery::wait_for_due(std::span<std::byte> record, std::uint64_
   }
 }
 
-// Lets a waiting call take a measured record as early as the path would take any other record:
-// before all other work.
+// Lets a waiting call take a measured record as early as the read path would take any other: before
+// all other work.
 void ItemDelivery::await_measured(std::uint64_t deadline_ns) {
   const bool is_left_by_path = cursor_.next >= cursor_.measured_from && cursor_.is_live();
   if (!is_left_by_path || deadline_ns == 0 || !block_.empty()) return;
@@ -273,7 +273,7 @@ void ItemDelivery::await_measured(std::uint64_t deadline_ns) {
   }
 }
 
-// The next empty poll after the event does the upkeep if it may find the subscriber live.
+// After the event, the next empty poll does the upkeep if it may find the subscriber live.
 Due ItemDelivery::deliver_event() {
   const Due due = stream_.take_event();
   machine_.upkeep().on_delivered(due);
@@ -281,7 +281,7 @@ Due ItemDelivery::deliver_event() {
   return due;
 }
 
-// Delivers the record that was taken last.
+// Delivers the last record taken.
 Due ItemDelivery::deliver(const std::byte* record) {
   const Sequence n = cursor_.next - 1;
   const std::span<const std::byte> bytes(record, cursor_.record_bytes);
@@ -289,8 +289,8 @@ Due ItemDelivery::deliver(const std::byte* record) {
   return {DueKind::kRecord, n, bytes};
 }
 
-// Delivers the last `count` records that were taken. (cursor_.next may already be after a gap whose
-// event is due.)
+// Delivers the last `count` records taken. (cursor_.next may already be after a gap whose event is
+// due.)
 void ItemDelivery::deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
   const Sequence last = cursor_.ledger.counters().last;
   batch.kind = ItemKind::kRecord;
@@ -314,8 +314,8 @@ void ItemDelivery::deliver_state(Batch& batch, const RowSpace& rows, const Due& 
   }
 }
 
-// Adds the available chosen records after the first row. Without a column they end before the first
-// record of another instrument.
+// Adds the available chosen records after the first row. Without a sequence column, they end before
+// the first record of another instrument.
 void ItemDelivery::add_chosen(Batch& batch, const RowSpace& rows) {
   const std::size_t row_bytes = cursor_.record_bytes;
   const std::size_t rows_max = rows.count(row_bytes);

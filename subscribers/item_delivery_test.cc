@@ -1,4 +1,4 @@
-// How the calls share the records that were read. reading_test.cc and subscriber_test.cc test what
+// How the calls share records that have been read. reading_test.cc and subscriber_test.cc test what
 // each call delivers.
 #include "subscribers/item_delivery.h"
 

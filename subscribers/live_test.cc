@@ -1,4 +1,4 @@
-// A subscriber that requests liveness: the events, and live() itself.
+// Tests a subscriber that requests liveness: the events, and live() itself.
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -66,7 +66,7 @@ TEST_CASE("By time, a subscriber is behind if it has not taken records that old"
   live.bus.publish(1000);
   REQUIRE(live.trace->until_record(1010));
   live.trace->until_quiet();
-  // The look at 267 notes that 1,010 are published, and the look at 523 that they are not taken.
+  // The look at 267 notes that 1,010 are published, and the one at 523 that they are not taken.
   CHECK(live.trace->lines == Lines{"11..522", "behind 522", "523..1010", "live 1010"});
 }
 

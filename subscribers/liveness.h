@@ -1,9 +1,9 @@
-// Whether a subscriber is live, and when that changes, if its options request kBehind and kLive.
+// Tracks whether a subscriber is live, for the kBehind and kLive events that its options request.
 //
-// It falls behind when more than behind_records published records are not taken, or when one of
-// them has been available for behind_time. Each look notes the head of the bus, from which later
-// looks determine how long records have been available. It is live again when it has taken
-// everything, or when it is at most half of each set limit behind. A gap or the end of a session
+// It falls behind when more than behind_records published records have not been taken, or when one
+// of them has been available for behind_time. Each look notes the bus's head, from which later
+// looks determine how long records have been available. The subscriber is live again when it has
+// taken everything, or is behind by at most half of each set limit. A gap or the end of a session
 // also means that it is not live.
 //
 // Thread safety: one thread.
@@ -42,10 +42,10 @@ class Liveness {
       : records_max_(options.behind_records), age_max_ns_(ns_or_zero(options.behind_time)) {}
 
   bool is_told() const { return records_max_ != 0 || age_max_ns_ != 0; }
-  // Requested, and not live: it becomes live the next time that nothing is left to read.
+  // True if requested and not live: it becomes live the next time nothing is left to read.
   bool is_awaited() const { return is_told() && !is_live_; }
 
-  // Not live from here on, if an event of that kind implies it.
+  // Ends the live state if an event of this kind implies it.
   void end_at(EventKind kind) {
     switch (kind) {
       case EventKind::kGap:
@@ -79,7 +79,7 @@ class Liveness {
     return std::nullopt;
   }
 
-  // The maximum number of records to take between two looks; not above `most`.
+  // The maximum number of records to take between two looks, at most `most`.
   std::uint64_t records_between_looks(std::uint64_t most) const {
     if (!is_told()) return most;
     const std::uint64_t by_records = records_max_ == 0 ? most : records_max_ / 2;
@@ -93,7 +93,7 @@ class Liveness {
   static constexpr std::uint64_t kRecordsMin = 64;
   static constexpr std::uint64_t kRecordsByTime = 256;
 
-  // The head of the bus at a time.
+  // The bus's head at a time.
   struct Seen {
     Sequence head;
     std::uint64_t at_ns;
@@ -129,9 +129,9 @@ class Liveness {
     return std::nullopt;
   }
 
-  // Whether a subscriber that is not live and some records behind uses at most half of each limit.
-  // For the time limit, the newest noted head that it has reached is at most half of behind_time
-  // old.
+  // True if a subscriber that is not live and is some records behind uses at most half of each
+  // limit. For the time limit, this means that the newest noted head it has reached is at most half
+  // of behind_time old.
   bool has_room(std::uint64_t lag, const Look& look) const {
     if (records_max_ != 0 && lag > records_max_ / 2) return false;
     return age_max_ns_ == 0 || (reached_ && look.now_ns - reached_->at_ns <= age_max_ns_ / 2);
@@ -146,7 +146,7 @@ class Liveness {
   const std::uint64_t records_max_;
   const std::uint64_t age_max_ns_;
   bool is_live_ = false;
-  absl::InlinedVector<Seen, kNotesMax> seen_;  // heads that were not reached yet, oldest first
+  absl::InlinedVector<Seen, kNotesMax> seen_;  // heads not reached yet, oldest first
   std::optional<Seen> reached_;                // the newest noted head that was reached
 };
 

@@ -49,7 +49,7 @@ Result<Batch> LoadedState::read(std::span<std::byte> rows, std::span<Sequence> s
   return batch;
 }
 
-// `sequences`: the column of the batch; empty: its rows are consecutive.
+// `sequences`: the batch's column; empty: its rows are consecutive.
 void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows,
                              std::span<const Sequence> sequences) {
   if (batch.event) fold_event(*batch.event);
@@ -74,7 +74,7 @@ void LoadedState::fold_event(const Event& event) {
       return;
     case EventKind::kNoSnapshot:
       origin_ = event.text;
-      // After a gap the records continue the existing state.
+      // After a gap, the records continue the existing state.
       if (state_ == nullptr) begin(event.sequence, event.follows_journal);
       return;
     case EventKind::kReset:
@@ -106,7 +106,7 @@ void LoadedState::fold_entry(std::span<const std::byte> entry) {
   state_->put(key_, entry);
 }
 
-// Begins an empty state of a history whose first record is `first`.
+// Begins an empty state for a history whose first record is `first`.
 void LoadedState::begin(Sequence first, bool follows_journal) {
   state_ = std::make_unique<MemoryState>(fold().shape());
   key_.resize(fold().shape().key_bytes);

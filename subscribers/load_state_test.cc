@@ -1,4 +1,4 @@
-// The folded state in one call: as of the join, from any source, and continued after it.
+// Getting the folded state in one call: as of the join, from any source, and continued afterwards.
 #include "lapwing/load_state.h"
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// load_state() of a bus that was closed, so that it has all records.
+// Calls load_state() on a bus that was closed, so that it gets all records.
 LoadedState load_closed(const TestBus& bus, const std::shared_ptr<TestFold>& fold) {
   auto loaded = load_state(bus.options(Start::snapshot(fold)), kHang);
   REQUIRE(loaded.ok());

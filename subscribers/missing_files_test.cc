@@ -1,4 +1,4 @@
-// The subscriber on a journal that is moved, or whose files disappear and return, while it is read.
+// The subscriber on a journal that is moved, or whose files disappear and return, while being read.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -10,7 +10,7 @@ namespace lapwing {
 namespace {
 
 constexpr Sequence kPublishedInAll = 5000;           // 1024 of them are in the ring
-constexpr std::uint64_t kNever = 1'000'000'000'000;  // longer than any test runs
+constexpr std::uint64_t kNever = 1'000'000'000'000;  // longer than any test takes
 
 // A bus with kPublishedInAll records, and a subscriber that has begun with the oldest one.
 struct Begun {
@@ -67,7 +67,7 @@ TEST_CASE("An event loop sleeps while a file is missing, and continues once it i
   const auto descriptor = begun.trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   Away away(begun.bus.journal.file(1, "jnl"));
-  // Reads like an event loop: until nothing is there, each time the descriptor is readable.
+  // Reads like an event loop: each time the descriptor is readable, until nothing is left.
   const auto turn = [&] {
     REQUIRE(is_readable(*descriptor, 60'000));
     while (came(begun.trace.step()) != Came::kNothing) continue;

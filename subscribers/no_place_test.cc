@@ -1,5 +1,5 @@
-// A publisher with the maximum number of clients. A further client follows ring and journal without
-// a connection.
+// A publisher with the maximum number of clients. An additional client follows the ring and the
+// journal without a connection.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -14,10 +14,10 @@
 namespace lapwing {
 namespace {
 
-constexpr rlim_t kDescriptors = 272;  // so that a publisher accepts this many clients:
+constexpr rlim_t kDescriptors = 272;  // lets a publisher accept this many clients:
 constexpr std::size_t kPlaces = 16;
 
-// Clients that take every client slot of a bus while the object lives.
+// Clients that take up every client slot of a bus while the object exists.
 class Crowd {
  public:
   explicit Crowd(TestBus& bus) : limit_(kDescriptors) {
@@ -123,7 +123,7 @@ TEST_CASE(
     const Crowd crowd(bus);
     REQUIRE(trace.until(EventKind::kCaughtUp));
     bus.publish(5);
-    bus.beating = false;  // stopped: its socket is still there
+    bus.beating = false;  // stopped, but its socket still exists
     store_heartbeat(bus.ring->words(), monotonic_ns() - 2 * kHeartbeatLostNs);
     REQUIRE(trace.until(EventKind::kPublisherGone));
     bus.kill();
@@ -150,7 +150,7 @@ TEST_CASE("A subscriber without a client slot gets a free one, and has missed no
   {
     const Crowd crowd(bus);
     REQUIRE(trace.until(EventKind::kCaughtUp));
-    bus.publish(5 * TestBus::kCapacity);  // a gap, which is reported once there is a slot
+    bus.publish(5 * TestBus::kCapacity);  // a gap, reported once there is a slot
     REQUIRE(trace.until_record(bus.head()));
     CHECK(bus.server->gaps_reported() == 0);
   }

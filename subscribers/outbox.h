@@ -1,7 +1,7 @@
-// The items that a subscriber hands out, and the events that are due before its next record, each
-// with its text.
+// The items that a subscriber hands out, and the events due before the next
+// record, each with its text.
 //
-// Events are delivered in the order in which they were added. An event that was taken and could not
+// Events are delivered in the order in which they were added. An event that was taken but could not
 // be delivered is put back in front.
 //
 // Thread safety: one thread.
@@ -33,8 +33,8 @@ class Outbox {
   bool empty() const { return entries_.empty(); }
   // Requires !empty(). The item that is delivered first.
   const Due& first() const { return entries_.front().due; }
-  // Whether it contains an event with which the records begin: a reset, or the end of a state that
-  // does not follow a gap.
+  // True if it contains an event that starts the records: a reset, or the end of a state that does
+  // not follow a gap.
   bool has_beginning() const {
     return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
       return entry.due.event == EventKind::kReset ||
@@ -44,7 +44,7 @@ class Outbox {
     });
   }
 
-  // Whether the first event reports missing records, or the state that replaces them.
+  // True if the first event reports missing records, or the state that replaces them.
   bool gap_is_first() const { return !empty() && first_gap().first != kNoSequence; }
 
   // Requires !empty(). The gap of the first item, if it has one.
@@ -61,7 +61,7 @@ class Outbox {
     gap_ = entry.gap;
     return entry.due;
   }
-  // `due` is the item that was taken last.
+  // `due` is the last item taken.
   void put_back(const Due& due) { entries_.insert(entries_.begin(), {due, text_, gap_}); }
   const std::string& text() const { return text_; }
   const Gap& gap() const { return gap_; }

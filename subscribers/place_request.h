@@ -1,6 +1,6 @@
-// Requests a client slot again for a subscriber that follows without a connection: after a second,
-// then after double the time on each attempt, up to kPlaceIntervalNsMax. The intervals are long
-// because the publisher counts and logs each refusal.
+// Repeats the request for a client slot for a subscriber that follows without a connection: after
+// one second, then at doubled intervals, up to kPlaceIntervalNsMax. The intervals are long because
+// the publisher counts and logs each refusal.
 //
 // Thread safety: one thread. Owns the socket until a slot is assigned.
 #pragma once

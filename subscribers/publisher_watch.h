@@ -1,5 +1,5 @@
-// Whether the session that a subscriber reads continues: whether its publisher lives, and whether
-// it has been silent for too long.
+// Tracks whether the session that a subscriber reads continues: whether its publisher is alive, and
+// whether it has been silent for too long.
 //
 // Thread safety: one thread. Borrows the attachment for each call.
 #pragma once
@@ -26,12 +26,12 @@ enum class Ending {
 
 class PublisherWatch {
  public:
-  // A publisher is stale if it has published nothing for that long; 0: never.
+  // A publisher is stale if it has published nothing for this long; 0: never.
   explicit PublisherWatch(std::chrono::nanoseconds stale_after);
 
   // A session is attached, with a publisher or without one …
   void attach(bool has_publisher) { ending_ = has_publisher ? Ending::kNone : Ending::kRemains; }
-  // … and its records are read from now on. `records`: delivered so far.
+  // … and from now on its records are read. `records`: delivered so far.
   void start(std::uint64_t records, std::uint64_t now_ns);
   // The caller has found that the socket is closed.
   void hung_up() { ending_ = Ending::kHungUp; }
@@ -39,9 +39,9 @@ class PublisherWatch {
   Ending ending() const { return ending_; }
   bool ended() const { return ending_ != Ending::kNone; }
 
-  // Checks the ring's state, and every kSocketCheckNs the socket and the heartbeat.
+  // Checks the ring's state and, every kSocketCheckNs, the socket and the heartbeat.
   void look(Attachment& attachment, std::uint64_t now_ns);
-  // Returns true once for each silence while the publisher lives. `records`: delivered so far.
+  // Returns true once for each silence while the publisher is alive. `records`: delivered so far.
   bool stale_due(Attachment& attachment, std::uint64_t records, std::uint64_t now_ns);
 
  private:

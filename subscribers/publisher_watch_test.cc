@@ -17,7 +17,7 @@ struct Watched : AttachedBus {
     watch.attach(true);
     watch.start(0, start_ns);
   }
-  // At start_ns + ns, with `records` delivered.
+  // True if it is stale at start_ns + ns, with `records` delivered.
   bool stale_at(std::uint64_t ns, std::uint64_t records) {
     return watch.stale_due(attachment, records, start_ns + ns);
   }

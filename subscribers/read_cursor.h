@@ -1,6 +1,6 @@
-// The next record of a subscriber, and how it is read from the ring. Taking a record touches only
-// the first cache line, the read path. The path is open between two calls, and closed within a call
-// that does more.
+// A subscriber's next record, and how it is read from the ring. Taking a record touches only the
+// first cache line, the read path. The path is open between calls, and closed during a call that
+// does more.
 //
 // Invariants
 //  1. limit <= attention <= due: a record at or beyond `due` needs a step of the machine first.
@@ -44,10 +44,10 @@ struct ReadCursor : detail::ReadPath {
   std::uint32_t behind_records = 0;                // from the options
   DeliveryLedger ledger;
   Sequence due = 0;        // from this sequence on, a step first posts an event or does the upkeep
-  Sequence seen_head = 0;  // of the ring: RingReader::read_run
-  Distance distance;       // of batches
+  Sequence seen_head = 0;  // the ring's; see RingReader::read_run
+  Distance distance;       // for batches
 
-  // Sets the ring of another attachment, or none. Without a ring the path stays closed, although
+  // Sets the ring of another attachment, or none. Without a ring, the path stays closed, although
   // its pointers keep their values.
   void set_ring(const RingReader* reader) {
     ring = reader;
@@ -55,7 +55,7 @@ struct ReadCursor : detail::ReadPath {
     slots = ring->slots();
     mask = ring->capacity() - 1;
     slot_shift = ring->slot_shift();
-    // A reader that is behind by the whole ring is lapped, so larger limits have no effect.
+    // A reader that is a whole ring behind is lapped, so larger limits have no effect.
     live_within =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(behind_records, ring->capacity() - 1));
   }
@@ -66,17 +66,17 @@ struct ReadCursor : detail::ReadPath {
     // A record below the ring's first sequence was never in a slot, and counts as lapped.
     limit = phase == Phase::kLive && next >= ring->first() ? std::min(attention, measured_from) : 0;
   }
-  // The path is open, or would be if the next record were not measured: the record comes from the
-  // ring, or does not exist yet.
+  // True if the path is open, or would be if the next record were not measured: the record is in
+  // the ring, or does not exist yet.
   bool is_open() const { return limit != 0 && next < attention; }
   void close() {
     limit = 0;
     const Sequence first = std::exchange(counted, kNoSequence);
     if (first != kNoSequence && first < next) ledger.take(first, next - first);
   }
-  // The next record may be taken from the ring without a step.
+  // True if the next record may be taken from the ring without a step.
   bool is_live() const { return phase == Phase::kLive && next < attention; }
-  // Requires is_live(). Takes the next record, if it is there.
+  // Requires is_live(). Takes the next record if it exists.
   [[gnu::always_inline]] RingRead take(std::byte* out) {
     const RingRead outcome = ring->try_read(next, out).outcome;
     if (outcome == RingRead::kRecord) [[likely]] {
@@ -85,7 +85,7 @@ struct ReadCursor : detail::ReadPath {
     return outcome;
   }
 
-  // Whether records are delivered in this phase.
+  // True if records are delivered in this phase.
   bool reads() const { return phase == Phase::kCatchUp || phase == Phase::kLive; }
   // The number of records that may be read into `out` before record `end`, which is above `next`.
   std::uint64_t room_in(std::span<std::byte> out, Sequence end) const {
@@ -97,13 +97,13 @@ struct ReadCursor : detail::ReadPath {
     distance.on_read(run.records, run.end.outcome == RingRead::kEmpty);
     return run;
   }
-  // Counts the next `records` as taken.
+  // Counts the next `records` records as taken.
   void count(std::uint64_t records) {
     if (phase != Phase::kCatchUp) return count_live(records);
     ledger.take_caught_up(next, records);
     next += records;
   }
-  // The same, but not in kCatchUp.
+  // Like count(), but not in kCatchUp.
   void count_live(std::uint64_t records) {
     ledger.take(next, records);
     next += records;

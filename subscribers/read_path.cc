@@ -15,7 +15,7 @@ template <typename Size>
   });
 }
 
-// Not inlined, so that the code of the hot sizes saves none of the caller's registers.
+// Not inlined, so that the code for the hot sizes saves none of the caller's registers.
 [[gnu::noinline]] bool look_for_any(const std::byte* from, Sequence n, std::byte* out,
                                     std::size_t bytes, std::uint32_t more_looks) {
   return look_for(from, n, out, bytes, more_looks);

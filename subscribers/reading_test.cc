@@ -24,7 +24,7 @@ bool is_published(const TestBus& bus, Sequence n, const void* bytes) {
   return std::memcmp(bytes, bus.journal.record(n).data(), 56) == 0;
 }
 
-// Takes records until the next event, which is not consumed.
+// Takes records up to the next event, which is not consumed.
 Errc take_all(TestBus& bus, Subscriber& subscriber, Sequence& last) {
   Record record{};
   for (;;) {
@@ -114,7 +114,7 @@ TEST_CASE("read returns rows with their first sequence and count, or one event")
   bus.start();
   bus.publish(3000);
   Subscriber subscriber = open_subscriber(bus.options());
-  std::vector<std::byte> rows(100 * 56 + 55);  // room for 100, and a part of one
+  std::vector<std::byte> rows(100 * 56 + 55);  // room for 100 and part of one
   std::vector<EventKind> events;
   Sequence last = 0;
   for (const Deadline deadline = kHang; last < 3010 && !deadline.has_passed();) {
@@ -160,7 +160,7 @@ TEST_CASE("read returns the size of a row if the memory is smaller, and consumes
   Sequence last = 0;
   CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
   CHECK(last == 3);
-  // An event is delivered whatever the size of the memory.
+  // An event is delivered no matter how small the memory is.
   CHECK(subscriber.read(rows, Deadline::now())->event->kind == EventKind::kCaughtUp);
 }
 

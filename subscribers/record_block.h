@@ -1,4 +1,4 @@
-// Records of one size that a step has read in bulk. They are handed out one by one or many at once.
+// Records of one size that a step has read in bulk. They are handed out one or many at a time.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,8 +26,8 @@ class RecordBlock {
   // 0 before the first resize().
   std::uint32_t record_bytes() const { return record_bytes_; }
 
-  // Requires an empty block. Memory to read into; filled() sets the number of records that were
-  // read.
+  // Requires an empty block. The memory to read into; filled() then sets
+  // the number of records read.
   std::span<std::byte> room() { return bytes_; }
   void filled(std::uint64_t records) {
     begin_ = 0;
@@ -37,13 +37,13 @@ class RecordBlock {
   bool empty() const { return begin_ == end_; }
   // Requires !empty(). The next record, valid until the next filled().
   const std::byte* take() { return bytes_.data() + begin_++ * record_bytes_; }
-  // The remaining records, end to end, valid until the next filled().
+  // The remaining records, contiguous, valid until the next filled().
   std::span<const std::byte> rest() const {
     return std::span(bytes_).subspan(begin_ * record_bytes_, (end_ - begin_) * record_bytes_);
   }
-  // Drops that many records.
+  // Drops this many records.
   void skip(std::uint64_t records) { begin_ += records; }
-  // Copies as many records as are left and fit, end to end. Returns their number.
+  // Copies as many of the remaining records as fit, contiguously. Returns their number.
   std::uint64_t take(std::span<std::byte> out) {
     const auto records = std::min<std::uint64_t>(end_ - begin_, out.size() / record_bytes_);
     std::memcpy(out.data(), bytes_.data() + begin_ * record_bytes_, records * record_bytes_);

@@ -1,6 +1,6 @@
-// Reports the position of a subscriber to the publisher: on a change at most every kReportNsMin,
-// otherwise every kReportNsMax. Reports the ages of records every kLatencyReportNs. Never blocks; a
-// report that does not fit into the socket is dropped.
+// Reports a subscriber's position to the publisher: at most every kReportNsMin after a change,
+// otherwise every kReportNsMax. Reports record ages every kLatencyReportNs. Never blocks; a report
+// that does not fit into the socket is dropped.
 //
 // Thread safety: one thread. Borrows the options and the stream.
 #pragma once
@@ -35,7 +35,7 @@ class Reporter {
     send(control, state);
   }
 
-  // Reports at once: the last report before the socket is closed.
+  // Reports at once. This is the last report before the socket is closed.
   void send(ControlClient& control, ClientState state) {
     position_ = stream_.cursor.next - 1;
     state_ = state;
@@ -55,7 +55,7 @@ class Reporter {
     control.report(frame);
   }
 
-  // Reports the ages of records if there are new ones and a report is due.
+  // Reports record ages if there are new ones and a report is due.
   void report_ages(ControlClient& control, std::uint64_t now_ns, const Ages& ages) {
     const std::uint64_t measured = ages.age_ns.count() + ages.negative + ages.unstamped;
     if (measured == measured_ || now_ns - ages_reported_ns_ < kLatencyReportNs) return;
@@ -71,7 +71,7 @@ class Reporter {
     control.report(frame);
   }
 
-  // Another session is attached. The counters until now belong to earlier sessions.
+  // Call it when another session is attached. The counters so far belong to earlier sessions.
   void restart() {
     reported_ns_ = 0;
     ages_reported_ns_ = 0;

@@ -1,4 +1,4 @@
-// The sessions of one journal in the order of their sequences, and the one that a position is in.
+// One journal's sessions in sequence order, and the session that contains a position.
 //
 // Thread safety: one thread.
 #pragma once
@@ -28,9 +28,9 @@ class SessionTrail {
   // Begins at position `next` of a journal, in the last session that begins at or before it. `legs`
   // is not empty.
   void start(const Id128& journal_id, std::vector<SessionLeg> legs, Sequence next);
-  // Takes a longer list of the same journal and stays in the current session.
+  // Takes a longer list for the same journal and stays in the current session.
   void extend(std::vector<SessionLeg> legs);
-  // The journal is discarded and was read to its end. Reset by start() and extend().
+  // Marks the journal as discarded and read to its end. Reset by start() and extend().
   void finish() { is_finished_ = true; }
   bool is_finished() const { return is_finished_; }
 
@@ -39,7 +39,7 @@ class SessionTrail {
   const Id128& current() const { return legs_[current_].id; }
   // The session that record `next` belongs to or will belong to.
   const Id128& session_of(Sequence next) const;
-  // The position to store before that record is delivered.
+  // The position to store before record `next` is delivered.
   StoredPosition position(Sequence next) const { return {journal_id_, session_of(next), next - 1}; }
   // Where the session after the current one begins; kNeverSequence if none is known.
   Sequence next_first() const {

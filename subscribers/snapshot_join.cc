@@ -20,7 +20,7 @@ absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
                                  ": the records between them are pruned"));
 }
 
-// A judge that uses the current sessions, `durable` and `oldest`.
+// Returns a judge that uses the current sessions, `durable` and `oldest`.
 CheckpointJudge judge_by(const Attachment& attachment) {
   const CheckpointJudge of_history = make_checkpoint_judge(
       attachment.journal()->sessions(), attachment.journal_id(), attachment.bounds().durable);
@@ -80,7 +80,7 @@ void SnapshotJoin::step(const Attachment& attachment) {
   if (absl::Status status = load_->step(kSnapshotSliceBytes); !status.ok())
     return pass_over(status);
   if (!load_->done()) return;
-  // The journal may have been pruned while it was loaded.
+  // The journal may have been pruned during the load.
   if (absl::Status followed = check_followed(file_.as_of, attachment); !followed.ok()) {
     return pass_over(make_error(errc_of(followed),
                                 absl::StrCat(file_.path, ": ", std::string(followed.message()))));
@@ -104,7 +104,7 @@ void SnapshotJoin::begin_next(const Attachment& attachment) {
   load_.emplace(*std::move(load));
 }
 
-// Lists the checkpoints, newest first. If a later list has no newer one, all of them were tried.
+// Lists the checkpoints, newest first. If a later list has no newer one, all have been tried.
 void SnapshotJoin::list() {
   listed_ = true;
   overtaken_ = false;
@@ -127,7 +127,7 @@ void SnapshotJoin::list() {
   }
 }
 
-// A checkpoint that was removed or pruned during this join has a newer successor.
+// If a checkpoint was removed or its records were pruned during this join, there is a newer one.
 void SnapshotJoin::none_left() {
   if (overtaken_ && lists_ < kSnapshotListsMax) {
     listed_ = false;

@@ -1,14 +1,14 @@
 // The first part of a join from a snapshot, and the state after a gap with OnGap::kSnapshot:
 // chooses a checkpoint, loads it, and hands out its entries.
 //
-// The newest usable checkpoint is chosen. It must be whole, durable, and of this journal, schema
-// and fold. The journal must list its session, and it must be within that session's end. No record
-// after it may have been pruned. text() names each checkpoint that was passed over, with the
-// reason. Checkpoints that are older than requested are not examined.
+// The newest usable checkpoint is chosen. It must be whole and durable, and belong to this journal,
+// schema and fold. The journal must list its session, and it must be within that session's end. No
+// record after it may have been pruned. text() names each skipped checkpoint with the reason.
+// Checkpoints older than requested are not examined.
 //
 // Each step takes no longer than reading and summing kSnapshotSliceBytes. If a checkpoint is
 // removed during its load, or records after it are pruned, there is a newer one. The directory is
-// then listed again, as long as there is a newer one, and at most kSnapshotListsMax times in all.
+// then listed again, as long as newer ones appear, at most kSnapshotListsMax times in total.
 //
 // Thread safety: one thread. Owns the checkpoint.
 #pragma once
@@ -41,15 +41,15 @@ inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;  // of a checkpo
 
 inline constexpr int kSnapshotListsMax = 8;
 
-// Ok if a fold of that shape is for the records of this bus. Errors: kInvalidArgument.
+// Ok if a fold with this shape fits the bus's records. Errors: kInvalidArgument.
 absl::Status check_fold(const FoldShape& shape, const RecordIdentity& records);
-// Returns `fold`, or if it is null the fold of that name (by default the schema's), after
-// check_fold().
+// Returns `fold` or, if it is null, the fold with that name (by default the
+// schema's), after check_fold().
 absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
                                                         const std::string& name,
                                                         const RecordIdentity& records);
 
-// Ok unless a fold is set both by its name and as an object. Errors: kInvalidArgument.
+// Ok unless a fold is set both by name and as an object. Errors: kInvalidArgument.
 absl::Status check_fold_choice(const std::string& fold,
                                const std::shared_ptr<const Fold>& own_fold);
 
@@ -61,8 +61,8 @@ class SnapshotJoin {
     kNone,  // no checkpoint can be used
   };
 
-  // Loads a checkpoint of `fold`, which is for the records of this bus. After a gap the checkpoint
-  // must be as of a sequence in the gap or after it.
+  // Loads a checkpoint of `fold`, which fits the bus's records. After a gap, the checkpoint's
+  // sequence must be in the gap or after it.
   SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus,
                const std::optional<Gap>& gap);
 
@@ -73,11 +73,11 @@ class SnapshotJoin {
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   // The gap that the state replaces.
   const std::optional<Gap>& gap() const { return gap_; }
-  // The checkpoint, and those that were passed over; or why there is none.
+  // Describes the checkpoint and the skipped ones, or why there is none.
   const std::string& text() const { return text_; }
 
-  // For kLoaded: the sequence that the state is as of, the number of its entries, and the next
-  // entry; an empty span after the last one.
+  // For kLoaded: the state's as-of sequence, the number of its entries, and the next entry (an
+  // empty span after the last one).
   Sequence as_of() const { return checkpoint_->header().sequence; }
   std::uint64_t size() const { return checkpoint_->size(); }
   std::span<const std::byte> next();
@@ -95,12 +95,12 @@ class SnapshotJoin {
   std::unique_ptr<PosixDisk> disk_ = std::make_unique<PosixDisk>();  // before its borrowers
   Progress progress_ = Progress::kLoading;
   bool listed_ = false;
-  int lists_ = 0;                     // number of lists made
+  int lists_ = 0;                     // number of listings so far
   Sequence newest_ = kNoSequence;     // in the last list
   std::deque<CheckpointFile> files_;  // in the list, not tried yet
-  CheckpointFile file_;               // the one that is, or was, loaded
+  CheckpointFile file_;               // the one being loaded or last loaded
   std::optional<CheckpointLoad> load_;
-  bool overtaken_ = false;                // one in the list was removed, or pruned past
+  bool overtaken_ = false;                // a listed one was removed, or records after it pruned
   std::vector<std::string> passed_over_;  // a line for each
   std::optional<LoadedCheckpoint> checkpoint_;
   std::uint64_t delivered_ = 0;  // entries

@@ -1,5 +1,5 @@
-// Joining from a snapshot: which checkpoint is chosen, and that state and records together equal
-// those of a subscriber that was there from the start.
+// Joining from a snapshot. Tests which checkpoint is chosen, and that state and records together
+// equal those of a subscriber attached from the start.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint32_t kLargeEntryBytes = 4096;  // 300 of them take more than one slice to load
+constexpr std::uint32_t kLargeEntryBytes = 4096;  // 300 entries take more than one slice to load
 
 // A bus, a fold, and a subscriber that starts from a snapshot.
 struct Join {
@@ -356,7 +356,7 @@ TEST_CASE("If the journal is pruned past the checkpoint during the load, a newer
   join.begin();
   join.until_loading(path);
   join.publish_and_archive(5000);
-  if (has_newer) join.checkpoint(7500);  // also newer than the join
+  if (has_newer) join.checkpoint(7500);  // newer than the join, too
   join.bus.prune_below_segment(6);
   REQUIRE(join.trace->until(has_newer ? EventKind::kSnapshotComplete : EventKind::kNoSnapshot));
   if (!has_newer) {
@@ -622,7 +622,7 @@ TEST_CASE("A journal restored to before the state is a reset, not the next recor
   join.publish_and_archive(1500);
   join.checkpoint(1500);
   join.begin();
-  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it holds only the state
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it has only the state
   join.bus.kill();
   REQUIRE(join.trace->until(EventKind::kPublisherGone));
   if (lists_session) {

@@ -1,9 +1,9 @@
-// The splice of journal and ring under random steps of everything that changes: publishing,
-// archiving, pruning, joins, reads, dropped clients, silences, deaths, recoveries, power cuts,
-// failed journals and closes. Subscribers join anywhere or from a snapshot, and read one by one or
-// in batches. Checkpoints are written, removed and damaged. Each seed is one history. A model of
-// one number, the sequence that must come next, determines what may be delivered. Items that are
-// wrong, repeated or missing fail the test.
+// Tests the splice of journal and ring under random sequences of everything that can change:
+// publishing, archiving, pruning, joins, reads, dropped clients, silences, deaths, recoveries,
+// power cuts, failed journals and closes. Subscribers join anywhere or from a snapshot, and read
+// one by one or in batches. Checkpoints are written, removed and damaged. Each seed is one history.
+// A one-number model, the sequence that must come next, determines what may be delivered. Wrong,
+// repeated or missing items fail the test.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@
 namespace lapwing {
 namespace {
 
-// Counts of the events that a history should include.
+// Counts the events that a history should include.
 struct Events {
   std::uint64_t kills = 0;
   std::uint64_t cuts = 0;
@@ -100,21 +100,21 @@ class History {
   void fail_journal() {
     if (!std::exchange(failed_, true)) bus_.fail_journal();
   }
-  // The publisher lives, but has closed this client's socket.
+  // The publisher is alive, but has closed this client's socket.
   void drop() {
     bus_.kill();
     bus_.open_socket();
     ++events_.drops;
   }
 
-  // Its service thread is stopped for a while; publishing continues.
+  // The publisher's service thread is stopped for a while; publishing continues.
   void fall_silent() {
     bus_.beating = false;
     store_heartbeat(bus_.ring->words(), 1);
     ++events_.silences;
   }
 
-  // Dies at any moment, or closes.
+  // The publisher dies at any time, or closes.
   void stop() {
     if (below(3) == 0) {
       bus_.close();
@@ -146,7 +146,7 @@ class History {
   }
 
   // Acts like a checkpointer: brings its state up to a durable sequence, writes it, and removes old
-  // checkpoints. Sometimes it damages the one that it wrote.
+  // checkpoints. Sometimes it damages the one it wrote.
   void checkpoint() {
     const Sequence first = bus_.ring->header().session_first_sequence;
     if (failed_ || bus_.durable() < first) return;
@@ -185,7 +185,7 @@ class History {
     }
   }
 
-  // Another subscriber, or the first one, from a snapshot.
+  // Joins the first or another subscriber from a snapshot.
   void join_snapshot() {
     attach(bus_.options(Start::snapshot(fold_)));
     other_history_ = false;
@@ -206,7 +206,7 @@ class History {
     expected_ = as_of + 1;
     ++events_.snapshots;
   }
-  // It begins with the oldest retained record, without an event for the missing ones.
+  // The subscriber begins with the oldest retained record, without an event for missing ones.
   void take_no_snapshot(Sequence oldest) {
     REQUIRE(joined_.size() == 0);
     expected_ = oldest;
@@ -214,7 +214,7 @@ class History {
     ++events_.no_snapshots;
   }
 
-  // Another subscriber, or the first one, from a random sequence.
+  // Joins the first or another subscriber at a random sequence.
   void join() {
     if (below(2) == 0) return join_snapshot();
     expected_ = 1 + below(bus_.next());
@@ -222,7 +222,7 @@ class History {
     attach(bus_.options(Start::sequence(expected_)));
     ++events_.joins;
   }
-  // The same subscriber, restarted with its stored position.
+  // Restarts the same subscriber with its stored position.
   void resume() {
     if (!subscriber_ || subscriber_->counters().sessions == 0) return;
     if (subscriber_->position().journal_id.is_zero() || begins_late_) return;
@@ -276,7 +276,7 @@ class History {
       }
     }
   }
-  // The first item after kNoSnapshot: earlier records are no longer retained.
+  // Takes the first item after kNoSnapshot. Earlier records are no longer retained.
   void begin_late(Sequence n) {
     if (!std::exchange(begins_late_, false)) return;
     REQUIRE(n >= expected_);
@@ -342,8 +342,8 @@ class History {
     ++events_.losses;
   }
   // Another history begins only after a failed journal, or if no journal contains the stored
-  // position. Then a power cut removed it, or it was in the ring of a session that was closed
-  // without its journal.
+  // position. In the latter case, a power cut removed it, or it was in the ring of a session that
+  // was closed without its journal.
   void take_reset(Sequence begins) {
     const bool not_kept = records_ == 0 && (in_void(expected_ - 1, expected_ - 1) ||
                                             (failed_ && death_ == Death::kClosed));
@@ -377,18 +377,18 @@ class History {
   std::mt19937_64 random_;
   Events& events_;
   TestBus bus_;
-  bool failed_ = false;         // the journal of the session that runs or ran last
-  bool other_history_ = false;  // has begun, and was not reported yet
+  bool failed_ = false;         // the journal of the current or last session
+  bool other_history_ = false;  // has begun but was not reported yet
   Death death_ = Death::kNone;
   std::vector<Void> voids_;
   Sequence pruned_below_ = 1;
 
-  // State of the checkpointer.
+  // The checkpointer's state.
   std::shared_ptr<TestFold> fold_ = std::make_shared<TestFold>();
   MemoryState kept_{fold_->shape()};
   Sequence kept_at_ = 0;
   Id128 kept_journal_;
-  std::map<Sequence, std::uint64_t> digests_;  // of its checkpoints of this journal
+  std::map<Sequence, std::uint64_t> digests_;  // of its checkpoints for this journal
   std::vector<std::string> files_;
 
   std::optional<Subscriber> subscriber_;
@@ -409,7 +409,7 @@ TEST_CASE("In any order of operations, each sequence is delivered or lost once, 
   const std::uint64_t first_seed = test_seed();
   Events events;
   for (std::uint64_t i = 0; i < kHistoriesMin || !events.all_came(); ++i) {
-    REQUIRE(i < kHistoriesMax);  // otherwise one of these events never happens any more
+    REQUIRE(i < kHistoriesMax);  // otherwise one of these events no longer occurs
     INFO("seed " << first_seed + i);
     History(first_seed + i, events).run(400);
   }

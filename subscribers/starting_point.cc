@@ -10,13 +10,13 @@
 namespace lapwing {
 namespace {
 
-// `lapwing repair` writes such a session if `sessions` of a journal was lost. It represents all
-// sessions that the journal had.
+// `lapwing repair` writes such a session if a journal's `sessions` file was lost. It represents all
+// the sessions that the journal had.
 bool is_rebuilt(const SessionRecord& session) {
   return session.end && session.end->how == SessionEnd::kFailed && !session.begin.has_ring;
 }
 
-// The session of that id, or the one that represents it; null if the journal lists neither.
+// The session with this id, or the one that represents it; null if the journal lists neither.
 const SessionRecord* find_session(const Attachment& attachment, const Id128& session_id) {
   const SessionLog& log = attachment.journal()->sessions();
   if (const SessionRecord* const session = log.find(session_id)) return session;
@@ -36,13 +36,13 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
     return absl::StrCat("the stored position is of session ", stored.session_id.hex(),
                         ", which journal ", stored.journal_id.hex(), " does not list");
   }
-  // A failed journal ends at once, but its session continues, and the ring shows how far.
+  // A failed journal ends at once, but its session continues, and the ring shows how far it went.
   const bool in_ring = stored.session_id == attachment.session_id() && attachment.ring() != nullptr;
-  // Without the ring no record shows how far the session went.
+  // Without the ring, nothing shows how far the session went.
   if (session->end && session->end->how == SessionEnd::kFailed && !in_ring) return "";
   const Sequence last = session->end && !in_ring ? session->end->last : newest;
   if (stored.sequence <= last) return "";
-  // Records may be delivered before head counts them, those of a batch long before.
+  // Records may be delivered before head includes them; in a batch, long before.
   if (in_ring && stored.sequence <= attachment.newest_ready()) return "";
   return absl::StrCat("the stored position is sequence ", stored.sequence, " of session ",
                       stored.session_id.hex(), ", but what is left of that session ends at ", last,
@@ -167,7 +167,7 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
     case Start::Kind::kLive:
       break;
     case Start::Kind::kOldest:
-    case Start::Kind::kSnapshot:  // if no checkpoint can be used
+    case Start::Kind::kSnapshot:  // if no checkpoint is usable
       return StartingPoint{oldest_of(attachment), ""};
     case Start::Kind::kSequence:
       return StartingPoint{options.start.value, ""};
@@ -210,7 +210,7 @@ std::string why_start_over(const SessionTrail& trail, Sequence held, const Attac
 Sequence oldest_of(const Attachment& attachment) {
   const Sequence in_ring = attachment.ring() != nullptr ? attachment.ring()->oldest() : 1;
   if (attachment.journal() == nullptr) return in_ring;
-  // Loaded after the ring's oldest: a good journal that is still empty has not let the ring lap.
+  // Load after the ring's oldest: an intact journal that is still empty has not let the ring lap.
   const JournalBounds bounds = attachment.bounds();
   const bool holds_nothing = bounds.archived < bounds.oldest;
   return holds_nothing ? std::max(bounds.oldest, in_ring) : bounds.oldest;

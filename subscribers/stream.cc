@@ -22,14 +22,14 @@ Stream::Stream(const SubscriberOptions& all_options, ReadCursor& read_cursor)
 void Stream::renew_due() {
   cursor.attention = cursor.due = 0;
   if (!cursor.reads() || !outbox.empty()) return;
-  // A subscriber becomes live only in the ring.
+  // A subscriber becomes live only when it reads the ring.
   const bool is_live = cursor.phase == Phase::kLive;
   cursor.due = std::min({cursor.next + (is_live ? live_upkeep_records : kUpkeepRecords),
                          trail.next_first(), backlog.next_due()});
   cursor.attention = filter ? std::min(cursor.due, Sequence{1}) : cursor.due;
 }
 
-// An equal description stays the same object: programs compare pointers.
+// An equal description stays the same object, because programs compare pointers.
 void Stream::attach(Attachment found) {
   attachment.emplace(std::move(found));
   session_id = first_session = attachment->session_id();
@@ -107,8 +107,8 @@ StoredPosition Stream::position() const {
   return trail.position(outbox.gap_is_first() ? outbox.first_gap().first : cursor.next);
 }
 
-// A session that has ended keeps the `durable` of its end. Records that a cut removed are never
-// durable, although `durable` of the next session is beyond them.
+// A session that has ended keeps its final `durable`. Records that a cut removed are never durable,
+// although the next session's `durable` is beyond them.
 Sequence Stream::durable() const {
   if (!attachment || outbox.has_beginning()) return durable_when_left;
   if (journal() == nullptr || trail.empty()) return 0;

@@ -1,14 +1,14 @@
 // The stream that a subscriber reads: the attached session, the position in its journal, and the
-// events that are due before the next record.
+// events due before the next record.
 //
 // Invariants
 //  1. While an event is due, the cursor's attention is 0: no record is delivered before it.
-//  2. position() stays before a reset, a state or a gap until its event is delivered. A program
-//     that stores the position before then gets the event again.
+//  2. position() stays before a reset, a state or a gap until its event has been delivered. A
+//     program that stores the position before that gets the event again.
 //  3. There is an attachment in kFlushing, kSnapshot, kCatchUp and kLive.
 //
-// A filter keeps every record off the read path: the attention is at most 1, and no sequence is
-// below 1. The path is open nevertheless, because live() interprets a limit of 0 as a closed path.
+// A filter keeps all records off the read path: the attention is at most 1, and no sequence is
+// below 1. The path is still open, because live() interprets a limit of 0 as a closed path.
 //
 // Thread safety: one thread. Owns the attachment, borrows the options and the cursor.
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two upkeeps, at most
+inline constexpr std::uint64_t kUpkeepRecords = 4096;  // maximum delivered between two upkeeps
 
 struct Stream {
   Stream(const SubscriberOptions& all_options, ReadCursor& read_cursor);
@@ -38,7 +38,7 @@ struct Stream {
   void post(EventKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {}) {
     post({.kind = DueKind::kEvent, .sequence = sequence, .event = kind}, std::move(text), gap);
   }
-  // Adds an event, an entry of a state, or the end.
+  // Adds an event, a state entry, or the end.
   void post(const Due& due, std::string text = {}, const Gap& gap = {}) {
     outbox.add(due, std::move(text), gap);
     cursor.attention = 0;
@@ -49,32 +49,32 @@ struct Stream {
     renew_due();
     return due;
   }
-  // Makes the event that was taken last the first one again.
+  // Makes the last event taken the first event again.
   void put_back(const Due& due) {
     outbox.put_back(due);
     cursor.attention = 0;
   }
-  // Lets the cursor read up to the next boundary or upkeep, unless an event is due.
+  // Unless an event is due, lets the cursor read up to the next boundary or upkeep.
   void renew_due();
 
   void attach(Attachment found);
-  // Afterwards the phase is kSeeking.
+  // Afterwards, the phase is kSeeking.
   void detach();
 
-  // Applies the filter to that session, whose records follow. Errors: those of
+  // Applies the filter to this session, whose records come next. Errors: those of
   // InstrumentFilter::begin().
   absl::Status choose_instruments(const RecordIdentity& of, const Id128& session);
-  // Begins at record `next` of the attached journal. Errors: the same.
+  // Begins at record `next` of the attached journal. Errors: those of choose_instruments().
   absl::Status begin_history(Sequence next);
 
-  // Whether the journal has the range, or will have it. A slot is reused only after it was
-  // archived.
+  // True if the journal contains the range, or will contain it. A slot is reused only after its
+  // record has been archived.
   bool may_be_filled(Sequence first, Sequence last, GapCause cause) const;
-  // Whether missing records are not a loss, because the program asked for the oldest record and has
-  // none yet. With a filter, it could not see from its first record where the stream began.
+  // True if missing records are not a loss, because the program requested the oldest record and has
+  // none yet. With a filter, the first record would not show where the stream began.
   bool begins_with_oldest() const;
-  // Posts kLost if a void ends before the next record and the subscriber holds records of it. A
-  // power cut removed exactly those, so the event has an empty range, and no record is lost.
+  // Posts kLost if a void ends before the next record and the subscriber holds records in it. A
+  // power cut removed exactly those, so the event has an empty range, and no record is missing.
   void pass_void();
   // Why a range in a void is missing, and which records of the void the subscriber holds.
   std::string void_text(Sequence first, Sequence last) const;
@@ -82,7 +82,7 @@ struct Stream {
   JournalReader* journal() const { return attachment->journal(); }
   // 0 while no session is attached.
   Sequence head() const { return attachment ? attachment->newest() : kNoSequence; }
-  // The session of the records that are delivered now. It may be older than the attached one.
+  // The session whose records are delivered now. It may be older than the attached one.
   const Id128& current_session() const { return trail.empty() ? first_session : trail.current(); }
   // Like the public calls of these names.
   StoredPosition position() const;
@@ -95,7 +95,7 @@ struct Stream {
   absl::Status status;
   std::optional<InstrumentFilter> filter;
 
-  // The session that is attached, or was attached last.
+  // The attached session, or the last one that was attached.
   std::optional<Attachment> attachment;
   Id128 session_id;
   RecordIdentity records;
@@ -106,7 +106,7 @@ struct Stream {
   Id128 first_session;  // of the first record, while the trail is empty
   Backlog backlog;
   StoredPosition before_beginning;  // position() until the outbox's beginning is delivered
-  Sequence durable_when_left = 0;   // durable() of the session that was left last
+  Sequence durable_when_left = 0;   // durable() of the session last left
 };
 
 }  // namespace lapwing

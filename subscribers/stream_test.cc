@@ -8,7 +8,7 @@
 namespace lapwing {
 namespace {
 
-// The ring is read from record 1 on. All published records belong to the backlog.
+// Reads the ring from record 1 on. All published records belong to the backlog.
 struct Streamed : AttachedBus {
   explicit Streamed(std::uint64_t published, std::vector<std::string> instruments = {})
       : AttachedBus(published), options(bus.options()) {

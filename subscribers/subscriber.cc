@@ -22,7 +22,7 @@ struct Subscriber::State {
   Result<Batch> read_further(const RowSpace& rows, Deadline deadline);
 
   ItemDelivery delivery;
-  Event session;  // the last kSession or kReset that was delivered
+  Event session;  // the last kSession or kReset delivered
   Event event;    // of the last item
   ForkWatch fork;
 };
@@ -74,7 +74,7 @@ Event Subscriber::State::event_of(const Due& due) {
 
 namespace {
 
-// Refuses members that would be ignored.
+// Refuses settings that would have no effect.
 absl::Status check_start(const Start& start, OnGap on_gap) {
   using Kind = Start::Kind;
   if ((start.kind == Kind::kAfter) != start.position.has_value()) {

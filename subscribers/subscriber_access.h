@@ -10,12 +10,12 @@
 namespace lapwing {
 
 struct SubscriberAccess {
-  // Like Subscriber::open(). `interrupt` replaces the subscriber's own, and must outlive it. So its
-  // owner can be interrupted at any time, even while it replaces the subscriber by another one.
+  // Like Subscriber::open(). `interrupt` replaces the subscriber's own and must outlive it. So the
+  // owner can be interrupted at any time, even while it replaces the subscriber with another one.
   static absl::StatusOr<Subscriber> open(SubscriberOptions options, Interrupt& interrupt);
-  // The source stays valid when the subscriber is moved. Null: the subscriber was moved from.
+  // The source stays valid when the subscriber is moved. Null if the subscriber was moved from.
   static WaitSource* wait_source(Subscriber& subscriber);
-  // For a take() that only checks the next slot.
+  // Used for a take() that only checks the next slot.
   static detail::ReadPath& path(Subscriber& subscriber) { return *subscriber.path_; }
   static WaitSource* wait_source(LoadedState& loaded) { return wait_source(loaded.subscriber_); }
 };

@@ -68,9 +68,9 @@ std::optional<Pause> SubscriberMachine::pause_from(std::uint64_t now_ns) const {
   }
 }
 
-// Before records can be read, at the join and for each session: kSeeking, kFlushing, kSnapshot.
+// Phases before records can be read, for the join and each session: seeking to snapshot.
 
-// If there are several journals, the first one that was not read yet is attached. A start in the
+// If there are several journals, attaches the first one that has not been read yet. A start in the
 // future waits for the newest one.
 Step SubscriberMachine::on_seeking() {
   absl::StatusOr<std::optional<Attachment>> found = search_.step(now_ns_);
@@ -101,15 +101,15 @@ absl::Status SubscriberMachine::check_fits(const Attachment& found) {
   if (fits.ok() && options_.on_gap == OnGap::kSnapshot && fold_ == nullptr) {
     fits = choose_fold(options_.start.own_fold, options_.start.fold, records).status();
   }
-  // The program folds the following records into the state that it has.
+  // The program folds the following records into its existing state.
   if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), records);
-  // A named fold uses the description from which it was made.
+  // A named fold uses the description from which it was created.
   const bool uses_description = fold_ != nullptr && options_.start.own_fold == nullptr;
   if (fits.ok() && uses_description && stream_.records.description) {
     fits = check_expected(*stream_.records.description, records);
   }
   if (!fits.ok()) return fits;
-  // At the join, records of any session of the journal may follow.
+  // At the join, records from any session in the journal may follow.
   const SessionTrail& trail = stream_.trail;
   const bool continues = !trail.empty() && trail.journal_id() == found.journal_id();
   return stream_.choose_instruments(records,
@@ -127,7 +127,7 @@ Step SubscriberMachine::on_attached(Attachment found) {
   if (!comes_from_discarded) cursor_.ledger.reattached();
   const std::optional<Sequence> gone = search_.take_unreported();
   if (same_session) {
-    join_ = Join::kIntroduced;  // its publisher was only slow: live begins here
+    join_ = Join::kIntroduced;  // the publisher was only slow: live begins here
     return enter_stream();
   }
   if (gone) post(EventKind::kPublisherGone, *gone, search_.left());
@@ -167,9 +167,9 @@ Step SubscriberMachine::on_flushing() {
   return begin();
 }
 
-// Steps 3 and 4: chooses S by the start, and begins the stream at S + 1.
+// Steps 3 and 4: chooses S according to the start, and begins the stream at S + 1.
 Step SubscriberMachine::begin() {
-  if (!stream_.trail.empty()) return enter_stream();  // it has read a discarded journal first
+  if (!stream_.trail.empty()) return enter_stream();  // a discarded journal was read first
   if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot(std::nullopt);
   absl::StatusOr<StartingPoint> start =
       choose_start(options_, *stream_.attachment, stream_.backlog.joined_at());
@@ -198,8 +198,8 @@ Step SubscriberMachine::introduce(Sequence first) {
   return post(EventKind::kSession, first, stream_.attachment->take_why_no_place());
 }
 
-// Another session was found: of the same journal, so that the position is kept, or of another
-// history.
+// Handles another session that was found: the position is kept if it is in the same journal, but
+// not if it is in another history.
 absl::Status SubscriberMachine::rejoin() {
   const Attachment& attachment = *stream_.attachment;
   std::string why = why_start_over(stream_.trail, cursor_.ledger.held(), attachment);
@@ -213,8 +213,8 @@ absl::Status SubscriberMachine::rejoin() {
   return absl::OkStatus();
 }
 
-// Begins at the oldest record, or after a discarded journal at the first one. In the latter case,
-// records that are missing before the oldest one are a loss.
+// Begins at the oldest record, or at the first one after a discarded journal. In the latter case,
+// records missing before the oldest one are a loss.
 absl::Status SubscriberMachine::start_over(std::string why) {
   Attachment& attachment = *stream_.attachment;
   stream_.before_beginning = stream_.position();
@@ -236,7 +236,7 @@ absl::Status SubscriberMachine::start_over(std::string why) {
   return absl::OkStatus();
 }
 
-// Step 4: reads the ring if a quarter of its slots is to spare, otherwise the journal.
+// Step 4: reads the ring if it has a quarter of its slots to spare, or else the journal.
 Step SubscriberMachine::enter_stream() {
   const RingReader* const ring = cursor_.ring;
   const bool in_ring = ring != nullptr && cursor_.next >= ring->oldest() &&
@@ -278,8 +278,8 @@ Step SubscriberMachine::on_snapshot() {
   return chosen.ok() ? Step{} : end(std::move(chosen));
 }
 
-// Posts the next entry; after the last one the stream begins with S + 1. After a gap, the state
-// replaces the gap's records up to S, and the others are read from the journal or the ring.
+// Posts the next entry; after the last one, the stream begins with S + 1. After a gap, the state
+// replaces the gap's records up to S, and the remaining ones are read from the journal or the ring.
 Step SubscriberMachine::post_entry() {
   const Sequence as_of = snapshot_->as_of();
   if (!is_introduced()) return introduce(as_of + 1);
@@ -309,8 +309,8 @@ Step SubscriberMachine::post_entry() {
   return post(EventKind::kSnapshotComplete, as_of, std::move(text), gap.value_or(Gap{}));
 }
 
-// The program requested a state, so records that are missing before the first one are lost. A gap
-// is filled from the journal, as with OnGap::kFill.
+// The program requested a state, so records missing before the first one are lost. A gap is filled
+// from the journal, as with OnGap::kFill.
 Step SubscriberMachine::continue_without_state() {
   std::string why = snapshot_->text();
   const std::optional<Gap> gap = snapshot_->gap();
@@ -326,7 +326,7 @@ Step SubscriberMachine::continue_without_state() {
   return post(EventKind::kNoSnapshot, oldest, std::move(why));
 }
 
-// While records are read, and at the end of a session: kCatchUp, kLive.
+// Phases while records are read, and at the end of a session: kCatchUp, kLive.
 
 Step SubscriberMachine::on_catch_up(std::span<std::byte> out) {
   const std::uint64_t room = cursor_.room_in(out, cursor_.due);
@@ -362,8 +362,8 @@ Step SubscriberMachine::on_live(std::span<std::byte> out) {
   return stream_.watch.ended() ? end_session() : Step{Step::Kind::kIdle};
 }
 
-// The ring no longer has the next record. A slot with other contents is corrupt, which counts as a
-// lap of one record.
+// Handles a ring that no longer has the next record. A slot with any other contents is corrupt,
+// which counts as a lap of one record.
 Step SubscriberMachine::on_lap(const RingReadResult& read) {
   const bool corrupt = read.outcome == RingRead::kCorrupt;
   const Sequence resume = corrupt ? cursor_.next + 1 : read.resume;
@@ -412,7 +412,7 @@ Step SubscriberMachine::catch_up_below(Sequence ring_floor) {
   return {};
 }
 
-// Neither the journal nor the ring has the records up to hole.last.
+// Handles records up to hole.last that are in neither the journal nor the ring.
 Step SubscriberMachine::on_hole(CatchUp::Read hole) {
   const Gap gap{cursor_.next, hole.last, hole.last + 1, hole.cause, false};
   if (hole.cause == GapCause::kVoid) hole.detail = stream_.void_text(gap.first, gap.last);
@@ -422,7 +422,7 @@ Step SubscriberMachine::on_hole(CatchUp::Read hole) {
   return post(EventKind::kLost, gap.first, std::move(hole.detail), gap);
 }
 
-// The session was read to its end: the ring was empty once more after the watch had ended.
+// Ends a session that was read to its end: the ring was empty once more after the watch had ended.
 Step SubscriberMachine::end_session() {
   Attachment& attachment = *stream_.attachment;
   const Ending how = stream_.watch.ending();
@@ -440,11 +440,11 @@ Step SubscriberMachine::end_session() {
     absl::StrAppend(&text, ": its publisher has not moved for ", seconds_of(kHeartbeatLostNs),
                     " s");
   }
-  // A publisher that was only silent may continue and die later. Its files are then read again.
+  // A publisher that was only silent may resume and die later. Its files are then read again.
   LeftSession left{how == Ending::kSilent ? Id128{} : session, closed, text, cursor_.next};
-  // A socket is also closed if this client was dropped, so first check whether the same session
-  // answers. Not in this step, because the records of one batch belong to one session and have one
-  // size.
+  // A socket is also closed if this client was dropped, so first check whether the
+  // same session answers. This step does not check, because the records in one batch
+  // have one session and one size.
   if (how == Ending::kHungUp && !closed) left.unreported = last;
   leave(std::move(left));
   if (closed) {
@@ -452,14 +452,14 @@ Step SubscriberMachine::end_session() {
     return post(EventKind::kClosed, last, std::move(text));
   }
   if (how == Ending::kHungUp) return {Step::Kind::kIdle};
-  // A publisher that was silent first and is dead now was already reported.
+  // A publisher that was silent first and is now dead has already been reported.
   const std::pair gone(session, last);
   if (std::exchange(gone_, gone) == gone) return {Step::Kind::kIdle};
   return post(EventKind::kPublisherGone, last, std::move(text));
 }
 
-// The discarded journal was read to its end. The next one is attached in another call, because the
-// records of one batch belong to one session and have one size.
+// Ends a discarded journal that was read to its end. The next one is attached in another call,
+// because the records in one batch have one session and one size.
 Step SubscriberMachine::end_journal() {
   const std::string journal = stream_.attachment->journal_id().hex();
   const absl::StatusOr<Sequence> published = stream_.journal()->published();
@@ -485,7 +485,7 @@ void SubscriberMachine::leave(LeftSession left) {
   search_.start(std::move(left));
 }
 
-// kTimedOut is the result of a call that found nothing, so an end needs another code.
+// kTimedOut is returned by calls that found nothing, so an end needs another code.
 Step SubscriberMachine::end(absl::Status status) {
   const bool is_unanswered = errc_of(status) == Errc::kTimedOut;
   stream_.status = is_unanswered ? make_error(Errc::kNoAnswer, std::string(status.message()))

@@ -1,5 +1,5 @@
-// The phases of a subscriber. It follows one bus from its join through gaps, and through the death
-// and return of its publisher. Specification: docs/explanation/joining.md.
+// The phases of a subscriber. It follows one bus from the join through gaps, and through the death
+// and return of the publisher. Specification: docs/explanation/joining.md.
 //
 //   phase      a step                               leads to
 //   ---------  -----------------------------------  -------------------------------------------
@@ -21,18 +21,18 @@
 //                                                   kEnded      lapped, and the policy is stop
 //   kEnded     posts the end
 //
-// Laps. Until `caught up` the requested history is in the journal, so a lap during the join only
-// returns to the journal, whatever the policy. Without a journal it is a gap at once. After `caught
+// Laps. Until `caught up`, the requested history is in the journal, so a lap during the join only
+// leads back to the journal, whatever the policy. Without a journal, it is a gap. After `caught
 // up`, each lap is one gap with exact bounds, and the policy decides. Only kLive can be lapped: a
-// subscriber that is still in the journal stays there until the ring holds its next record.
+// subscriber that still reads the journal stays there until the ring holds its next record.
 //
-// The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
-// watch (publisher_watch.h). The ring is read once more after that; the first empty read is the
-// end.
+// The end of a session. A closed socket, a silent heartbeat or the ring's `closed` ends only the
+// watch (publisher_watch.h). After that, the ring is read once more, and the first empty read is
+// the end.
 //
-// Discarded journals. After each search, choose_discarded() (starting_point.h) returns the one to
-// read first, if any. It is an attachment without ring and publisher. At its end the search starts
-// again, and the next journal in `sessions` follows.
+// Discarded journals. After each search, choose_discarded() (starting_point.h) returns the journal
+// to read first, if any. It is an attachment without a ring or a publisher. At its end, the search
+// starts again, and the next journal in `sessions` follows.
 //
 // Invariants
 //  1. A step reads no clock and never waits: the caller passes the time and decides how to wait.
@@ -64,7 +64,7 @@ inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;  // for the archiver
 // The outcome of a step.
 struct Step {
   enum class Kind : std::uint32_t {
-    kMoved,    // changed the phase or posted events: take another step, unless an event is due
+    kMoved,    // changed phase or posted events; take another step unless an event is due
     kRecords,  // copied records, which are not counted yet; none if there was no room
     kIdle,     // there is nothing to do now
   };
@@ -84,22 +84,22 @@ class SubscriberMachine {
   SubscriberMachine(const SubscriberOptions& options, Stream& stream)
       : options_(options), stream_(stream), cursor_(stream.cursor) {}
 
-  // Takes one step, while no event is due. Copies records into `out`, as many as fit and are there
-  // before the next event. `now_ns` is the time if needs_time(), and is not used otherwise.
+  // Takes one step, if no event is due. Copies records into `out`, as many as fit and are available
+  // before the next event. `now_ns` is the time if needs_time(), and is otherwise unused.
   Step step(std::span<std::byte> out, std::uint64_t now_ns);
   bool needs_time() const { return !cursor_.reads() || cursor_.next >= cursor_.due; }
 
-  // Whether the first session was posted. The size of the records is known then.
+  // True if the first session was posted. From then on, the record size is known.
   bool is_introduced() const { return join_ >= Join::kIntroduced; }
-  // Whether the next step may read a record at once.
+  // True if the next step may read a record at once.
   bool may_read() const;
   // nullopt: the next step has something to do at once, or the phase is kLive.
   std::optional<Pause> pause_from(std::uint64_t now_ns) const;
 
   Upkeep& upkeep() { return upkeep_; }
   const Upkeep& upkeep() const { return upkeep_; }
-  // The fold of the last state, whether or not it could be loaded, and the number of entries of the
-  // last one that was.
+  // The fold of the last state, whether or not it could be loaded, and the number of entries in the
+  // last one that was loaded.
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
 
@@ -109,7 +109,7 @@ class SubscriberMachine {
     kNotYet,
     kAttached,
     kIntroduced,  // the first session was posted
-    kFloating,    // the same; live without a publisher, so the stream begins with the next session
+    kFloating,    // as above, but live without a publisher: the stream begins with the next session
   };
 
   Step post(EventKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {}) {
@@ -120,7 +120,7 @@ class SubscriberMachine {
   void leave(LeftSession left);
   Step end(absl::Status status);
 
-  // Before records can be read, at the join and for each session.
+  // Phases before records can be read, at the join and for each session.
   Step on_seeking();
   Step on_attached(Attachment found);
   absl::Status check_fits(const Attachment& found);
@@ -137,7 +137,7 @@ class SubscriberMachine {
   Step post_entry();
   Step continue_without_state();
 
-  // While records are read, and at the end of a session.
+  // Phases while records are read, and at the end of a session.
   Step on_catch_up(std::span<std::byte> out);
   Step on_live(std::span<std::byte> out);
   Step on_lap(const RingReadResult& read);

@@ -1,5 +1,5 @@
-// The phases to which the steps lead. splice_test.cc, subscriber_sessions_test.cc,
-// snapshot_join_test.cc and others test the calls, and so what a subscriber delivers.
+// Tests which phases the steps lead to. splice_test.cc, subscriber_sessions_test.cc,
+// snapshot_join_test.cc and others test the calls, and therefore what a subscriber delivers.
 #include "subscribers/subscriber_machine.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// The subscriber across sessions: the death of a publisher, its return, and the files of the dead
-// one. The test drives the bus step by step.
+// The subscriber across sessions: a publisher's death and return, and the dead publisher's files.
+// The test drives the bus step by step.
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -32,7 +32,7 @@ TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waitin
   bus.start();
   bus.kill();
   Trace trace(bus, impatient(bus));
-  (void)trace.step();  // it has found the files, and waits a moment for their publisher
+  (void)trace.step();  // it has found the files, and briefly waits for their publisher
   REQUIRE(trace.lines.empty());
   REQUIRE(bus.ring->unlink().ok());
   bus.open_socket();
@@ -144,7 +144,7 @@ TEST_CASE("A clean close is reported after all records, then the next session co
 
 TEST_CASE("A record that is published in the moment of the close is delivered before it") {
   // The subscriber checks the ring's state at every empty poll, so publishing and closing often
-  // fall between its check of the slot and its check of the state.
+  // happen between its check of the slot and its check of the state.
   for (int round = 0; round < 50; ++round) {
     TestBus bus(false);
     bus.start();
@@ -303,7 +303,7 @@ TEST_CASE("The records of a dead publisher are read without a publisher") {
   CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines == Lines{"1..3005", "caught-up 3005", "publisher-gone 3005", "ended 3005"});
 
-  REQUIRE(bus.ring->unlink().ok());  // a power cut: what is not durable may be lost
+  REQUIRE(bus.ring->unlink().ok());  // a power cut: records that are not durable may be lost
   Trace cut(bus, impatient(bus));
   CHECK_FALSE(cut.until(EventKind::kStale));
   const Sequence durable = bus.archived();
@@ -350,7 +350,7 @@ TEST_CASE("A publisher that is killed once its journal was closed has closed its
   REQUIRE(there.until(EventKind::kCaughtUp));
   bus.publish(5);
   bus.close_journal();
-  bus.kill();  // before it marked the ring as closed
+  bus.kill();  // before it could mark the ring as closed
   REQUIRE(there.until(EventKind::kClosed));
   CHECK(there.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15"});
   Trace late(bus, bus.options());
@@ -391,7 +391,7 @@ TEST_CASE("A live start before its publisher's socket reports what a crash then 
   TestBus bus;
   bus.begin_session();
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(EventKind::kPublisherGone));  // taken for the files of a dead session
+  REQUIRE(trace.until(EventKind::kPublisherGone));  // mistaken for the files of a dead session
   bus.open_socket();
   bus.publish(5);
   REQUIRE(trace.until_record(5));
@@ -420,7 +420,7 @@ TEST_CASE("A batch that reads a session to its end does not look for the next on
   while (open_descriptors() != before && monotonic_ns() < deadline_ns) {
     REQUIRE(take_records(trace.subscriber, out) == 0);
   }
-  CHECK(open_descriptors() == before);  // it has left, and does not search yet
+  CHECK(open_descriptors() == before);  // it has left, but is not searching yet
 }
 
 TEST_CASE("After a publisher's death during the flush, all records up to the join are delivered") {
@@ -460,7 +460,7 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   const std::size_t before = open_descriptors();
   SubscriberOptions options = bus.options();
   options.flush_timeout = std::chrono::nanoseconds(20 * kMs);
-  Subscriber subscriber = open_subscriber(options);  // the server does not run
+  Subscriber subscriber = open_subscriber(options);  // the server is not running
   const Result<Item> item = subscriber.next(std::chrono::seconds(60));
   REQUIRE(came(item) == Came::kEnd);
   CHECK(errc_of(subscriber.status()) == Errc::kNoAnswer);

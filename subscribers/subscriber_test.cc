@@ -1,5 +1,5 @@
 // The subscriber on a bus that the test drives step by step: joining, reading, falling behind.
-// subscriber_sessions_test.cc tests deaths and returns, histories_test.cc stored positions.
+// subscriber_sessions_test.cc tests deaths and returns, and histories_test.cc stored positions.
 #include "lapwing/subscriber.h"
 
 #include <sys/resource.h>
@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// A live subscriber that has caught up at record `at` and is then lapped by one ring and a half.
+// A live subscriber that has caught up at record `at` and is then lapped by one and a half rings.
 struct Lapped {
   explicit Lapped(OnGap on_gap, bool with_journal = true) : bus(with_journal) {
     bus.start();
@@ -35,7 +35,7 @@ struct Lapped {
   std::optional<Trace> trace;
 };
 
-// 1,546 are published, there are 1,024 slots, and an eighth of them is the head start.
+// 1,546 records are published, there are 1,024 slots, and an eighth of these is the head start.
 constexpr Sequence kPublished = 1546;
 constexpr Sequence kResume = kPublished - 1024 + 128;
 
@@ -118,7 +118,7 @@ TEST_CASE("A sequence that cannot exist is refused") {
   const Sequence asked = GENERATE(Sequence{0}, kSequenceMax + 6, ~Sequence{0});
   TestBus bus;
   bus.start();
-  bus.publish(10);  // the stamp of record 5 is that of kSequenceMax + 6 without its top bit
+  bus.publish(10);  // record 5's stamp is that of kSequenceMax + 6 without the top bit
   Trace trace(bus, bus.options(Start::sequence(asked)));
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kInvalidArgument);
@@ -320,7 +320,7 @@ TEST_CASE("Records damaged in the journal but still in the ring come from the ri
   CHECK(trace.lines == Lines{"1..1000", "caught-up 1000"});
 }
 
-// Puts a stamp into the slot of record n that no publisher can have written there.
+// Puts a stamp that no publisher can have written into record n's slot.
 void corrupt_slot(TestBus& bus, Sequence n) {
   const Word stamp = ready_stamp(n + 1);
   std::memcpy(bus.ring->slot(n), &stamp, sizeof stamp);
@@ -368,7 +368,7 @@ TEST_CASE("A batch copies available records, and stops before an event that poll
   bus.start();
   bus.publish(3000);
   Subscriber subscriber = open_subscriber(bus.options());
-  std::vector<std::byte> out(100 * 56 + 55);  // room for 100, and a part of one
+  std::vector<std::byte> out(100 * 56 + 55);  // room for 100 and part of one
   Sequence taken = 0;
   bool caught_up = false;
   for (int i = 0; i < 100'000 && taken < 3010; ++i) {
@@ -434,7 +434,7 @@ TEST_CASE("A silent feed is stale once per silence") {
     while (monotonic_ns() < told_ns + 50'000'000) (void)trace.step();
     bus.publish(1);
   }
-  REQUIRE(trace.until_record(2));  // and not until it is quiet, which may be the next silence
+  REQUIRE(trace.until_record(2));  // not until it is quiet, which may be the next silence
   CHECK(trace.lines == Lines{"caught-up 0", "stale 0", "1..1", "stale 1", "2..2"});
 }
 
@@ -495,7 +495,7 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   REQUIRE(descriptor.ok());
   REQUIRE(trace.until(EventKind::kCaughtUp));
   int quiet = 0;
-  // An event loop: reads until nothing is there, each time the descriptor is readable.
+  // Like an event loop, reads until nothing is left each time the descriptor is readable.
   const auto read_all = [&] {
     do {
       while (came(trace.step()) != Came::kNothing) {
@@ -588,7 +588,7 @@ TEST_CASE("A wait with a descriptor also backs off until it sleeps") {
   REQUIRE(trace.until(EventKind::kCaughtUp));
   rusage before{};
   rusage after{};
-  // Repeats if another process had the core until the deadline.
+  // Repeat if another process used the core until the deadline.
   const std::uint64_t hang_ns = monotonic_ns() + 60'000'000'000;
   do {
     bus.turn();
@@ -635,7 +635,7 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   CHECK(came(subscriber.next(far)) == EventKind::kCaughtUp);
   CHECK(waits());  // live
   bus.publish(1);
-  // A passed deadline must not miss it.
+  // It must not be missed if the deadline has passed.
   CHECK(came(subscriber.next(Deadline::now())) == ItemKind::kRecord);
 }
 

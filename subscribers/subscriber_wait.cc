@@ -7,8 +7,8 @@
 
 namespace lapwing {
 
-// Without the check for passed-over records, a bus that continuously publishes other instruments
-// would hold the call.
+// Without the check for passed-over records, a bus that constantly publishes other instruments
+// would keep the call from returning.
 bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_over) {
   records_waited_ = cursor_.ledger.counters().records;
   if (deadline_ns == 0 || another_rests()) return false;
@@ -16,7 +16,7 @@ bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_ove
   return spin() || rest(deadline_ns);
 }
 
-// Polls only the next slot. Returns false if it is not the time to spin, or if the upkeep is due.
+// Polls only the next slot. Returns false if it is not time to spin, or if the upkeep is due.
 bool SubscriberWait::spin() {
   if (cursor_.phase != Phase::kLive || !waiter_.spinning()) return false;
   for (; spins_left_ > 0; --spins_left_) {
@@ -26,7 +26,7 @@ bool SubscriberWait::spin() {
   return false;
 }
 
-// Waits a moment in the way that the phase allows. Returns false if the deadline has passed or the
+// Waits a moment in a way that the phase allows. Returns false if the deadline has passed or the
 // call was interrupted.
 bool SubscriberWait::rest(std::uint64_t deadline_ns) {
   if (take_interrupt()) return false;
@@ -37,12 +37,12 @@ bool SubscriberWait::rest(std::uint64_t deadline_ns) {
     refuse();
     return false;
   }
-  cursor_.close();  // an overlapping call that has opened it is misuse
+  cursor_.close();  // only misuse, an overlapping call, could have opened it
   spins_left_ = 0;
   if (cursor_.phase == Phase::kLive) {
     if (waiter_.spinning()) {
       waiter_.spin();
-    } else if (!stream_.watch.ended()) {  // otherwise read the ring once more at once
+    } else if (!stream_.watch.ended()) {  // if it has, read the ring again at once
       waiter_.turn(stream_.attachment->map()->words(), seen_in_ring(),
                    std::min(deadline_ns, after_ns(now, doze_ns())));
     }
@@ -86,7 +86,7 @@ absl::StatusOr<int> SubscriberWait::descriptor() {
   if (!started.ok()) return started.status();
   descriptor_ = *std::move(started);
   spins_left_ = 0;
-  descriptor_->signal();  // there may be something to do already
+  descriptor_->signal();  // there may already be something to do
   return descriptor_->fd();
 }
 

@@ -1,11 +1,11 @@
-// How the calls of a subscriber wait. A call spins on the next slot, then rests until something may
-// have changed. A wait set or an event loop may wait instead.
+// How a subscriber's calls wait. A call spins on the next slot, then rests until something may have
+// changed. A wait set or an event loop may wait instead.
 //
-// A call that overlaps a resting one is refused. Meanwhile the read path is closed, so that the hot
-// path, which checks nothing else, also fails.
+// A call that overlaps a resting one is refused. While a call rests, the read path is closed, so
+// that the hot path, which checks nothing else, also fails.
 //
 // Upkeep (the clock, the socket, the heartbeat) costs more than a poll of the next slot, so kSpins
-// empty polls skip it between two upkeeps. With a descriptor no poll skips it, because event loops
+// empty polls between two upkeeps skip it. With a descriptor, no poll skips it, because event loops
 // do not spin.
 //
 // Invariants
@@ -33,8 +33,8 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kSpins = 64;  // empty polls between two upkeeps
-// A publisher that has no client slot for this subscriber does not wake it.
+inline constexpr std::uint32_t kSpins = 64;  // empty polls between upkeeps
+// The pause if the subscriber has no client slot, because the publisher then does not wake it.
 inline constexpr std::uint64_t kUnheardPauseNs = 1'000'000;
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // longest sleep without a wake-up
 
@@ -51,7 +51,7 @@ class SubscriberWait {
         interrupt_(interrupt != nullptr ? *interrupt : own_interrupt_) {}
   SubscriberWait(const SubscriberWait&) = delete;
 
-  // Ends the resting call, or else the next one.
+  // Ends the resting call or, if there is none, the next one.
   void interrupt() noexcept { interrupt_.raise(); }
   bool another_rests() const { return resting_.is_taken(); }
   void refuse() { misused_ = true; }
@@ -59,8 +59,8 @@ class SubscriberWait {
   void begin() {
     if (!another_rests()) interrupted_ = misused_ = false;
   }
-  // The call may wait. A waiter that backs off starts again after each record, even one that needed
-  // no wait.
+  // The call may wait. A waiter that backs off starts over after each record, even if no wait was
+  // needed for it.
   void begin_wait() {
     if (records_waited_ != cursor_.ledger.counters().records) waiter_.reset();
   }
@@ -68,32 +68,32 @@ class SubscriberWait {
   // call. If records were passed over, more may be available, so it only checks whether the call is
   // over.
   bool keep_waiting(std::uint64_t deadline_ns, bool has_passed_over);
-  // The error of a call that found nothing.
+  // The error for a call that found nothing.
   Errc why_nothing(std::uint64_t deadline_ns) {
     if (std::exchange(misused_, false)) return Errc::kMisuse;
     if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
     return nothing_by(Deadline::at_monotonic_ns(deadline_ns));
   }
-  // In a forked child, which has no resting thread.
+  // Call it in a forked child, which has no resting thread.
   void end_in_child() noexcept { resting_.release(); }
   // A call found something: the next wait begins with spinning.
   void reset() { waiter_.reset(); }
   bool spins() const { return waiter_.spinning(); }
 
-  // Whether this empty poll skips the upkeep.
+  // True if this empty poll skips the upkeep.
   bool skips_upkeep() {
     if (spins_left_ == 0) return false;
     --spins_left_;
     return true;
   }
-  // The next `polls` empty polls skip it.
+  // The next `polls` empty polls skip the upkeep.
   void skip_upkeep(std::uint32_t polls) { spins_left_ = polls; }
 
   // WaitSource::prepare_wait() and finish_wait(). Requires that there is nothing to hand out.
   std::optional<WakeUp> prepare();
   void finish() { set_rest_.reset(); }
 
-  // Subscriber::fd() and arm(). Requires that no record in memory waits to be handed out.
+  // Subscriber::fd() and arm(). Requires that no record in memory is waiting to be handed out.
   absl::StatusOr<int> descriptor();
   bool has_descriptor() const { return descriptor_ != nullptr; }
   bool arm();
@@ -120,12 +120,12 @@ class SubscriberWait {
   bool take_interrupt() { return interrupted_ = interrupt_.take(); }
   bool spin();
   bool rest(std::uint64_t deadline_ns);
-  // How long it may sleep on the doorbell.
+  // How long the call may sleep on the doorbell.
   std::uint64_t doze_ns() const {
     return stream_.attachment->control() != nullptr ? kParkNsMax : kUnheardPauseNs;
   }
-  // For a start in the future, or in a batch that head does not include yet, any advance of head
-  // ends the wait.
+  // If the start is in the future, or in a batch that head does not include yet, any advance of
+  // head ends the wait.
   Sequence seen_in_ring() const { return std::min(cursor_.next - 1, cursor_.ring->head()); }
 
   const SubscriberOptions& options_;
@@ -139,7 +139,7 @@ class SubscriberWait {
   bool interrupted_ = false;          // the last call was interrupted
   bool misused_ = false;              // the last call overlapped a resting one
   std::uint32_t spins_left_ = 0;      // empty polls that skip the upkeep
-  std::uint64_t records_waited_ = 0;  // delivered when the last wait began
+  std::uint64_t records_waited_ = 0;  // delivered before the last wait began
   std::optional<Rest> set_rest_;      // while a wait set sleeps
   std::unique_ptr<WakeDescriptor> descriptor_;
 };

@@ -1,9 +1,9 @@
-// The upkeep of a subscriber: reports to its publisher, requests a client slot, watches the
-// publisher, posts kLive and kBehind, and measures ages. It never blocks.
+// A subscriber's upkeep: reports to its publisher, requests a client slot, watches the publisher,
+// posts kLive and kBehind, and measures ages. It never blocks.
 //
 // Invariants
-//  1. The cursor's `measured_from` is meter_.due(): the meter chooses the first record from there
-//     on.
+//  1. The cursor's `measured_from` is meter_.due(): the meter chooses the first record at or after
+//     it.
 //  2. A client slot is requested only while a session is attached without a socket.
 //
 // Thread safety: one thread. Borrows the options, the stream and the client options.
@@ -44,7 +44,7 @@ class Upkeep {
   // … and left.
   void detach() { place_request_.stop(); }
 
-  // Requires an attachment. Sends the reports that are due.
+  // Requires an attachment. Sends any reports that are due.
   void report(std::uint64_t now_ns) {
     if (stream_.attachment->control() == nullptr) ask_for_place(now_ns);
     ControlClient* const control = stream_.attachment->control();
@@ -57,12 +57,12 @@ class Upkeep {
     ControlClient* const control = stream_.attachment->control();
     if (control != nullptr) reporter_.send(*control, ClientState::kStopped);
   }
-  // Reports, and posts a change between live and behind. Returns true if an event was posted.
+  // Reports, and posts any change between live and behind. Returns true if an event was posted.
   bool run(std::uint64_t now_ns) {
     report(now_ns);
     return post_liveness(now_ns);
   }
-  // The same if there is nothing to read. Also checks whether the publisher is gone or silent.
+  // Like run(), if nothing is left to read. Also checks whether the publisher is gone or silent.
   bool run_idle(std::uint64_t now_ns) {
     stream_.watch.look(*stream_.attachment, now_ns);
     if (run(now_ns)) return true;
@@ -71,13 +71,13 @@ class Upkeep {
     return true;
   }
 
-  // An event is delivered. It may mean that the subscriber is no longer live.
+  // Call it when an event is delivered, which may mean that the subscriber is no longer live.
   void on_delivered(const Due& due) { liveness_.end_at(due.event); }
-  // Whether the next empty read may find the subscriber live.
+  // True if the next empty read may find the subscriber live.
   bool awaits_live() const { return liveness_.is_awaited(); }
 
-  // Measures the records from `first` on, end to end in `rows`, which are delivered now. Not
-  // inlined, so that callers need no registers for it.
+  // Measures the records from `first` on, contiguous in `rows`, which are being delivered. Not
+  // inlined, so callers need no registers for it.
   [[gnu::cold, gnu::noinline]] void measure(Sequence first, std::span<const std::byte> rows) {
     meter_.measure(first, rows, clock_.utc_ns());
     cursor_.measured_from = meter_.due();
@@ -92,7 +92,7 @@ class Upkeep {
       stream_.attachment->take_place(*std::move(control));
     }
   }
-  // Once the session is known to have ended, no other event than its end may follow.
+  // Once the session is known to have ended, only its end may follow.
   bool post_liveness(std::uint64_t now_ns) {
     if (!liveness_.is_told() || !stream_.backlog.caught_up() || stream_.watch.ended()) return false;
     std::optional<Liveness::Change> change = liveness_.look(

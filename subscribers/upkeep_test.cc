@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kUpkeepPublished = 10;
 constexpr std::uint64_t kStaleNs = 1000;
 
-// A subscriber that has caught up and reads the ring.
+// A subscriber that has caught up and is reading the ring.
 struct Kept : AttachedBus {
   Kept() : AttachedBus(kUpkeepPublished), options(bus.options()) {
     options.behind_records = 5;
@@ -31,12 +31,12 @@ struct Kept : AttachedBus {
     stream->watch.start(0, start_ns);
     upkeep->attach(start_ns);
   }
-  // The event that was posted last.
+  // The last event posted.
   EventKind posted() {
     REQUIRE_FALSE(stream->outbox.empty());
     return stream->take_event().event;
   }
-  // The publisher's information about the subscriber.
+  // The information that the publisher has about the subscriber.
   SubscriberInfoFrame heard() {
     for (int i = 0; i < 10; ++i) bus.turn();
     const auto subscribers = bus.server->subscribers();

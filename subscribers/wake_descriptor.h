@@ -3,13 +3,13 @@
 // A doorbell is a futex word, and an event loop cannot wait for one. So a helper thread parks on it
 // and signals an eventfd. Subscriber::arm() arms the descriptor when nothing is available. The
 // helper then signals once: when head passes what the subscriber has seen, or after a tick, so that
-// the subscriber can do its upkeep (a publisher's death, reports, staleness). An event loop misses
-// nothing if it reads until nothing is available each time the descriptor is readable. A busy
-// publisher costs the helper at most one signal for each such round.
+// the subscriber can do its upkeep (a publisher's death, reports, staleness). Each time the
+// descriptor is readable, an event loop must read until nothing is available; then it misses
+// nothing. A busy publisher makes the helper signal at most once per such round.
 //
 // Thread safety: fd(), arm() and signal() belong to the subscriber's thread; the helper uses only
-// members that the mutex protects. Owns the eventfd and the thread, and a share of the mapping
-// while it is armed on that.
+// members that the mutex protects. Owns the eventfd and the thread, and shares the mapping while
+// armed on it.
 #pragma once
 
 #include <condition_variable>
@@ -26,8 +26,8 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kTickNs = 100'000'000;        // while there is a ring to wait for
-inline constexpr std::uint64_t kSeekingTickNs = 10'000'000;  // while there is none
+inline constexpr std::uint64_t kTickNs = 100'000'000;        // if there is a ring to wait for
+inline constexpr std::uint64_t kSeekingTickNs = 10'000'000;  // if there is none
 
 class WakeDescriptor {
  public:
@@ -36,10 +36,10 @@ class WakeDescriptor {
   ~WakeDescriptor();
 
   int fd() const { return event_.get(); }
-  // The descriptor becomes unreadable until head passes `seen` or a tick is over. Without a map,
+  // Makes the descriptor unreadable until head passes `seen` or a tick has passed. Without a map,
   // the tick is kSeekingTickNs.
   void arm(std::shared_ptr<const RingMap> map, Sequence seen);
-  // The descriptor becomes readable.
+  // Makes the descriptor readable.
   void signal();
 
  private:

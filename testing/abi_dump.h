@@ -3,7 +3,7 @@
 //
 // Only used in tests. proto/abi_golden_test.cc compares the text with tests/golden/abi.golden, so
 // that no number shared by two processes, two releases or two languages changes unnoticed. A lint
-// rule checks that the dump contains every declaration of the headers in proto/.
+// rule checks that the dump contains every declaration in proto/'s headers.
 //
 // Thread safety: a pure function.
 #pragma once

@@ -66,7 +66,7 @@ class ArchiveFixture {
 
   static Id128 journal_id() { return id_of(7); }
   std::string directory() const { return options_.root + "/" + journal_.hex(); }
-  // The next session begins another journal in the same root.
+  // The next session begins a new journal in the same root.
   void begin_journal(std::uint8_t tag) { journal_ = id_of(tag); }
   JournalFiles files() const { return {&disk_, directory(), journal_, options_.geometry}; }
   const JournalGeometry& geometry() const { return options_.geometry; }
@@ -78,7 +78,7 @@ class ArchiveFixture {
     absl::Status made = disk_.make_directory(directory(), 0700);
     if (made.ok()) made = disk_.sync_directory(options_.root);
     if (!made.ok()) return made;
-    if (!archiver_) sessions_.reset();  // a real disk would have it locked
+    if (!archiver_) sessions_.reset();  // on a real disk it would still be locked
     auto log = SessionLog::open(disk_, options_.root);
     if (!log.ok()) return log.status();
     sessions_.emplace(*std::move(log));

@@ -1,4 +1,4 @@
-// For tests: a bus that receives requests while its own thread, the test's, runs its turns.
+// For tests: a bus that receives requests while the test's thread, which owns it, runs its turns.
 //
 // Thread safety: the test's thread.
 #pragma once

@@ -54,7 +54,7 @@ class TestBus : public QuietPublisher {
     if (with_journal) begin_journal();
   }
   // Begins the next session: its entries, its ring and bus.json. The socket does not answer yet. A
-  // failed journal is not continued; another one begins.
+  // failed journal is not continued; a new one begins.
   void begin_session() {
     ++session_;
     if (std::exchange(journal_failed_, false)) begin_journal();
@@ -124,7 +124,7 @@ class TestBus : public QuietPublisher {
     journal.retain_from_segment(segment);
   }
 
-  // One turn of the service thread: handles all requests of clients.
+  // One turn of the service thread: handles all client requests.
   void turn() {
     beat();
     if (server == nullptr || !beating) return;
@@ -292,7 +292,7 @@ class Trace {
   Trace(TestBus& bus, SubscriberOptions options)
       : subscriber(open_subscriber(std::move(options))), bus_(&bus) {}
 
-  // Polls until `wanted` was delivered. Returns false after a long time, or at the end.
+  // Polls until `wanted` has been delivered. Returns false after a long time, or at the end.
   bool until(Came wanted) {
     return until_true([wanted](const Result<Item>& item) { return came(item) == wanted; });
   }
@@ -402,8 +402,8 @@ class Trace {
   std::uint64_t entries_ = 0;  // of the state being delivered
 };
 
-// A bus with the given number of records, and a subscriber from the oldest that has delivered all
-// of them.
+// A bus with the given number of records, and a subscriber that has delivered all of them, starting
+// from the oldest.
 struct CaughtUp {
   explicit CaughtUp(std::uint64_t published, bool with_journal = true)
       : bus(with_journal), trace(bus, bus.options()) {

@@ -1,7 +1,7 @@
 // For tests of the C interface: structs that contain their size, and handles that are destroyed
 // automatically.
 //
-// Thread safety: as the handles.
+// Thread safety: as for the handles.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -36,7 +36,7 @@ using Channel = std::unique_ptr<lapwing_channel, Destroy<lapwing_channel_destroy
 using Symbols = std::unique_ptr<lapwing_symbols, Destroy<lapwing_symbols_destroy>>;
 using WaitSet = std::unique_ptr<lapwing_wait_set, Destroy<lapwing_wait_set_destroy>>;
 
-// A bus in its own directory, with records of 8 bytes. Record n is n.
+// A bus in its own directory, with 8-byte records. Record n is n.
 class TestBus {
  public:
   explicit TestBus(std::uint64_t capacity = 4096, std::uint32_t flags = 0) {
@@ -86,7 +86,7 @@ class TestBus {
   Publisher publisher_;
 };
 
-// A batch with room for some records of 8 bytes.
+// A batch with room for some 8-byte records.
 struct Batch64 {
   explicit Batch64(std::size_t rows_max = 64) : rows(rows_max) {
     batch.rows = rows.data();

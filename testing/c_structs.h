@@ -1,4 +1,4 @@
-// Structs of the C interface that contain their size. Options have their defaults.
+// C interface structs that contain their size. Options have their defaults.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,4 +1,4 @@
-// The result of a reading call as one value for comparisons: a record, an entry of a state, an
+// The result of a read call as one value for comparisons: a record, an entry of a state, an
 // event of some kind, the end, or nothing.
 //
 //   CHECK(came(subscriber.next(Deadline::now())) == EventKind::kCaughtUp);

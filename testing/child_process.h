@@ -48,7 +48,7 @@ inline void run_on_processor(std::size_t index) {
   }
 }
 
-// A T shared by a test and the children that it starts later. Zeroed, then initialized with T's
+// A T shared by a test and the children that it starts later. Zeroed, then initialised with T's
 // defaults.
 template <typename T>
 class Shared {

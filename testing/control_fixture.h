@@ -1,4 +1,4 @@
-// Shared by the tests of the control socket: a directory, a server whose publisher records its
+// Shared by the control socket tests: a directory, a server whose publisher records its
 // requests, and a bare client.
 #pragma once
 
@@ -205,7 +205,7 @@ inline ReportFrame report_frame(Sequence position) {
   return report;
 }
 
-// A report with a different number in each field, for comparison with a frame of the list or a
+// A report with a different number in each field, for comparison with a frame from a list or with a
 // status.
 inline ReportFrame full_report(Sequence position, ClientState state) {
   ReportFrame report = report_frame(position);
@@ -310,7 +310,7 @@ class ScriptedPublisher {
 };
 
 // Changes the soft limit on open files during its lifetime. If it leaves no free descriptors, do
-// not assert anything meanwhile, because the undefined-behaviour sanitizer needs two for an
+// not assert anything in the meantime, because the undefined-behaviour sanitizer needs two for an
 // assertion.
 class DescriptorLimit {
  public:

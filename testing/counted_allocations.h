@@ -1,4 +1,4 @@
-// Counts all allocations of the program by new. Include it in one source file of a test program.
+// Counts the program's allocations with new. Include it in one source file of a test program.
 //
 // Not thread-safe: no other thread may allocate at the same time.
 #pragma once

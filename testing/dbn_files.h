@@ -109,7 +109,7 @@ inline std::string zstd_frame(const std::string& bytes) {
   return out;
 }
 
-// Gives block `index` of the frame the reserved block type, which no zstd can decode.
+// Sets block `index` of the frame to the reserved block type, which no zstd can decode.
 inline void damage_block(std::string& frame, int index) {
   const auto descriptor = static_cast<unsigned char>(frame[4]);
   const bool single_segment = (descriptor & 0x20) != 0;

@@ -1,5 +1,5 @@
-// Settings of the tests from deploy/test.sh: numbers of repetitions, and the seed.
-// Thread safety: as std::getenv.
+// Test settings from deploy/test.sh: numbers of repetitions, and the seed.
+// Thread safety: as for std::getenv.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::uint64_t count_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// LAPWING_TEST_SEED, or a new seed at each call. Print it, so that a failure can be repeated.
+// LAPWING_TEST_SEED, or a new seed on each call. Print it, so that a failure can be repeated.
 inline std::uint64_t test_seed() {
   return count_from("LAPWING_TEST_SEED", std::random_device{}());
 }

@@ -77,7 +77,7 @@ class FrameForger {
                                      : at + geometry_.capacity - place;
     }
   }
-  // Writes a valid frame of `size` bytes of a duplex.
+  // Writes a valid duplex frame of `size` bytes.
   void write_message(ChannelPosition at, std::uint32_t size, const CallHead& head) {
     std::byte* const frame = data_.data() + at % geometry_.capacity;
     const FrameWords words = frame_words(heads_, at, size, 0, geometry_.payload_offset);
@@ -92,7 +92,7 @@ class FrameForger {
   }
 
  private:
-  // A head with another lap, kind, size or type.
+  // A head with a different lap, kind, size or type.
   Word spoilt_head(Word right, ChannelPosition at) {
     switch (random_.below(4)) {
       case 0:

@@ -1,4 +1,4 @@
-// For tests: a bus of desk.signal with records of five instruments in turn. Test code only.
+// For tests: a desk.signal bus with records of five instruments in turn. Test code only.
 #pragma once
 
 #include <catch2/catch.hpp>

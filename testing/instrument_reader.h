@@ -1,4 +1,4 @@
-// For tests: a subscriber of chosen instruments, and its results. Test code only.
+// For tests: a subscriber with chosen instruments, and its results. Test code only.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Builds a journal's files for tests directly from the description of the format, without the
+// Builds a journal's files for tests directly from the format description, without the
 // archiver or its helpers, as an independent check of every byte. Small geometry: 64 slots per
 // block, 1,024 per segment. Test code only; not thread-safe.
 #pragma once
@@ -99,7 +99,7 @@ class JournalFixture {
   }
   // Overwrites parts of record n. Set it before the first record.
   std::function<void(Sequence n, std::span<std::byte> record)> mark = {};
-  std::string metadata = {};  // metadata of the feed of the next sessions
+  std::string metadata = {};  // feed metadata of the next sessions
   std::vector<std::byte> slot(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.slot_bytes);
     const std::uint64_t stamp = 2 * n;
@@ -177,7 +177,7 @@ class JournalFixture {
                       std::ios::binary | std::ios::app);
     out.write(reinterpret_cast<const char*>(&entry), sizeof entry);
   }
-  // Later writes belong to another journal in the same root.
+  // Later writes belong to a new journal in the same root.
   void begin_journal(const Id128& id) {
     current_ = id;
     std::filesystem::create_directory(journal_directory());
@@ -243,7 +243,7 @@ class JournalFixture {
     entry.metadata_hash = metadata_hash_of(metadata);
     append(entry);
   }
-  // The progress of a session. If `archived` is at most `durable`, nothing beyond `durable` is
+  // A session's progress. If `archived` is at most `durable`, nothing beyond `durable` is
   // archived.
   struct Reach {
     Sequence reserved = 0;

@@ -1,5 +1,5 @@
 // A child process that listens for channels. It creates the listener itself, because a listener
-// created by its parent would fail with `forked` there.
+// created by its parent would fail with `forked` in the child.
 //
 // Thread safety: as ChildProcess.
 #pragma once

@@ -1,4 +1,4 @@
-// For tests of leaks: the number of open descriptors of this process. Thread safety: free function.
+// For leak tests: the number of open descriptors of this process. Thread safety: free function.
 #pragma once
 
 #include <cstddef>

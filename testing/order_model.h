@@ -18,7 +18,7 @@ namespace lapwing {
 
 class OrderModel {
  public:
-  // Whether the resting orders are those of the venue.
+  // Whether the resting orders match the venue's.
   enum class Trust {
     kGood,
     kRebuilding,     // inside a snapshot since its beginning

@@ -1,5 +1,5 @@
 // For tests of the fold `orders`: a state in memory, short functions for records, and the resting
-// orders. Records have instrument 7 of publisher 1 unless specified.
+// orders. Records have instrument 7 of publisher 1 unless specified otherwise.
 //
 // Thread safety: one thread.
 #pragma once
@@ -83,7 +83,7 @@ class TestOrders {
   OrderEntry book(std::uint32_t instrument = kTestInstrument) {
     return entry(book_key(1, instrument)).value_or(OrderEntry{});
   }
-  // The remaining size of an order; 0 if it does not rest.
+  // The remaining size of an order; 0 if it is not resting.
   std::uint32_t left(std::uint64_t id) {
     const std::optional<OrderEntry> found = order(id);
     return found ? found->msg.size : 0;

@@ -1,5 +1,5 @@
-// For tests: a small private tmpfs, and code that runs as another user. Both need root. A test
-// without it uses LAPWING_SKIP, which prints the reason.
+// For tests: a small private tmpfs, and code that runs as another user. Both need root. Without
+// root, a test uses LAPWING_SKIP, which prints the reason.
 #pragma once
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ inline int run_as(uid_t user, gid_t group, const std::function<int()>& body) {
   return WEXITSTATUS(status);
 }
 
-// Excludes other test processes of this machine from kTestUser's shared names, such as its
+// Excludes other test processes on this machine from kTestUser's shared names, such as its
 // directory in /dev/shm, during its lifetime.
 class TestUserLock {
  public:

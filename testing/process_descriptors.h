@@ -1,6 +1,6 @@
-// For tests of forks: the descriptors and mappings of a process.
+// For fork tests: the descriptors and mappings of a process.
 //
-// Thread safety: any thread. Descriptors that other threads open meanwhile may be included or not.
+// Thread safety: any thread. It may miss descriptors that other threads are opening.
 #pragma once
 
 #include <dirent.h>
@@ -75,7 +75,7 @@ inline bool maps(const std::string& text) {
   return mapping_of(text) != nullptr;
 }
 
-// A page of a child at an address where its parent has a mapping that the child lacks.
+// A page in a child at an address where its parent has a mapping that the child lacks.
 class PageInPlace {
  public:
   explicit PageInPlace(void* place)

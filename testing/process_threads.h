@@ -59,7 +59,7 @@ inline std::vector<ProcessThread> threads_named(const std::string& wanted) {
   return threads;
 }
 
-// The only thread of that name. A joined thread stays in the kernel's list for a moment.
+// The only thread with that name. A joined thread stays in the kernel's list for a moment.
 inline ProcessThread thread_named(const std::string& name) {
   for (int waited_ms = 0; waited_ms < kThreadHangMs; ++waited_ms) {
     const std::vector<ProcessThread> found = threads_named(name);
@@ -85,7 +85,7 @@ inline ProcessThread this_thread() {
   return {gettid(), name};
 }
 
-// The kernel's worker threads for requests of that thread.
+// The kernel's worker threads for requests from that thread.
 inline std::vector<ProcessThread> uring_workers_of(pid_t thread) {
   return threads_named("iou-wrk-" + std::to_string(thread));
 }

@@ -60,7 +60,7 @@ struct RawPeer {
   void send_hello(const std::vector<int>& descriptors) const {
     CHECK(try_to_send_hello(descriptors));
   }
-  // The same for other threads than the test's, which must not assert.
+  // The same for threads other than the test's, which must not assert.
   bool try_to_send_hello(const std::vector<int>& descriptors) const {
     return send_with_descriptors(fd.get(), std::as_bytes(std::span(&hello, 1)), descriptors) ==
            SendOutcome::kSent;
@@ -88,7 +88,7 @@ struct RawFile {
   bool allocated = true;
 };
 
-// Invalid if it cannot be created. For other threads than the test's, which must not assert.
+// Invalid if it cannot be created. For threads other than the test's, which must not assert.
 inline UniqueFd try_to_make_raw_file(const ChannelHeader& header, const RawFile& file) {
   UniqueFd fd(memfd_create("raw", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   bool made = fd.valid() && ftruncate(fd.get(), static_cast<off_t>(file.bytes)) == 0;

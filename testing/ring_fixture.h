@@ -31,7 +31,7 @@ class RingFixture {
     set_words(first - 1, first - 1, first - 1);
   }
 
-  // Publishes first … last like the slot protocol, with head last.
+  // Publishes first … last as in the slot protocol, with head last.
   void publish(Sequence first, Sequence last) {
     for (Sequence n = first; n <= last; ++n) {
       SlotForm::store_slot(at(n), n, journal_.record(n).data(), journal_.geometry().record_bytes);

@@ -1,4 +1,4 @@
-// For tests: a directory in tmpfs that is removed with its contents, and a small ring in it.
+// For tests: a directory on tmpfs that is removed with its contents, and a small ring in it.
 #pragma once
 
 #include <cstdlib>

@@ -6,7 +6,7 @@
 // names: a create, rename or unlink reaches the medium when its directory is synced.
 //
 //   power_cut   each sector (512 bytes) that was written and not synced independently survives or
-//               not, as does each operation on a name and each change of size
+//               not, as does each operation on a name and each size change
 //   kill        the process ends, the page cache stays; requests in flight complete later, or never
 //   stop_after  the machine stops after this many operations, and all later ones fail; followed by
 //               kill or power_cut
@@ -14,7 +14,7 @@
 //               reads still see them, a later sync succeeds, but the medium never receives them
 //
 // SimWriteQueue is the asynchronous side of the same disk. Completions may be late, reordered,
-// short, repeated or held back. It counts errors of a writer: two writes in flight to one byte
+// short, repeated or held back. It counts writer errors: two writes in flight to one byte
 // (with direct I/O: to one 4 KiB block), and memory that changes while a write is in flight.
 //
 // Thread safety: SimDisk and its queues may be used from several threads; one lock guards all of
@@ -96,7 +96,7 @@ class SimDisk final : public Disk {
   void stop_after(std::uint64_t operations);
   bool stopped() const;
 
-  // Both end all requests of all queues and close every file. The disk can be used again
+  // Both end all requests in all queues and close every file. The disk can be used again
   // immediately.
   void kill();
   void power_cut();
@@ -149,7 +149,7 @@ class SimDisk final : public Disk {
     std::vector<std::byte> bytes;
   };
 
-  // Requires the lock for all functions below. They return 0 or errno.
+  // All functions below require the lock. They return 0 or errno.
   int begin_operation(SimOp op, const std::string& path);
   const Open* find_open(FileHandle file) const;
   int write_cache(const Open& open, std::uint64_t offset, std::span<const std::byte> bytes);
@@ -183,7 +183,7 @@ class SimDisk final : public Disk {
 
 // How a SimWriteQueue completes its requests.
 struct SimBehaviour {
-  unsigned complete_percent = 100;  // share of the requests in flight, at each reap
+  unsigned complete_percent = 100;  // share of the requests in flight, on each reap
   bool reorder = false;
   unsigned short_percent = 0;  // share of writes that only write some of their sectors
   unsigned again_percent = 0;  // share of requests that fail with -EAGAIN

@@ -1,4 +1,4 @@
-// Tests of the simulated disk itself, on which other tests depend.
+// Tests the simulated disk itself, on which other tests depend.
 #include "testing/sim_disk.h"
 
 #include <array>

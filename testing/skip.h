@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-// Tests that use an object from two threads to check the detection of misuse are data races for it.
+// For it, tests that use an object from two threads to check misuse detection are data races.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitizer = true;
 #elif defined(__has_feature)

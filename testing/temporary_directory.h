@@ -1,6 +1,6 @@
 // A directory for one test, below the system's temporary directory. It is removed with its
-// contents, and with ring files in shared memory that killed publishers of its buses have left. Not
-// thread-safe.
+// contents, and with ring files in shared memory that killed publishers of its buses have left
+// behind. Not thread-safe.
 #pragma once
 
 #include <cstdlib>

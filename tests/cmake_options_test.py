@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Tests each option of CMakeLists.txt: the project configures with it off and on, and builds.
+"""Tests each option in CMakeLists.txt: with it off and on, the project configures and builds.
 
-The runs for other options use an option's default, so only its other value has its own run.
+The runs for other options use an option's default, so only its other value needs its own run.
 
   cmake_options_test.py           configures each, and builds one small target
   cmake_options_test.py --full    builds all targets of each, which takes hours
   cmake_options_test.py OPTION…   only these, e.g. LAPWING_BUILD_TESTS=OFF
 
 The options are read from the project's CMakeLists.txt files, so that new ones are tested
-automatically. CXX may name the compiler. Exit: 0 all work, 1 one does not.
+automatically. CXX can name the compiler. Exit: 0 all work, 1 one does not.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OPTION = re.compile(r'^\s*option\((LAPWING_\w+) "[^"]*" (\S+)\)', re.MULTILINE)
-TOP_LEVEL = {"${PROJECT_IS_TOP_LEVEL}": "ON"}  # the value here
+TOP_LEVEL = {"${PROJECT_IS_TOP_LEVEL}": "ON"}  # its value in this project
 SMALL_TARGET = "lapwing_os"  # built with every option
 # Options that only one compiler supports.
 COMPILERS = {"LAPWING_BUILD_FUZZERS=ON": "clang++-19"}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the reference of include/lapwing with Doxygen and checks that the comments are in it."""
+"""Builds the reference for include/lapwing with Doxygen and checks that it contains the
+comments."""
 
 import html
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Builds the documentation site, checks its links, and opens it in Chromium from its files.
+"""Builds the documentation site, checks its links, and opens its files in Chromium.
 
-LAPWING_SITE_PNGS is a directory for pictures of each kind of page, in both widths and themes.
+LAPWING_SITE_PNGS is a directory for screenshots of each kind of page, in both widths and themes.
 """
 
 import html.parser
@@ -64,7 +64,7 @@ LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "lin
 
 
 class Page(html.parser.HTMLParser):
-    """The links of a page, the files that it loads, and its anchors."""
+    """The links on a page, the files that it loads, and its anchors."""
 
     def __init__(self, path):
         super().__init__()
@@ -90,7 +90,7 @@ class Built(unittest.TestCase):
         cls.pages = {path: Page(path) for path in SITE.rglob("*.html") if path.name != "404.html"}
 
     def test_links(self):
-        """The target of each link is a file of the site, and an anchor in it."""
+        """The target of each link is a file in the site, and an anchor in that file."""
         broken, count = [], 0
         for page in self.pages.values():
             for link in page.links + page.loads:

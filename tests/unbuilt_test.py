@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that scripts that need a build print what to build if there is none."""
+"""Tests that scripts that need a build print what to build if it is missing."""
 
 import os
 import pathlib
@@ -40,7 +40,7 @@ class UnbuiltTest(unittest.TestCase):
 
 
 class PeersTest(unittest.TestCase):
-    """bench/peers/build.sh finds a target even if the build has to do other work first."""
+    """bench/peers/build.sh finds a target even if the build must do other work first."""
 
     def test_a_target_is_found_when_globs_are_checked_again(self):
         text = (ROOT / "bench/peers/build.sh").read_text()

@@ -1,4 +1,4 @@
-"""Tests the identification of builds: `lapwing --version`, and cmake/Revision.cmake."""
+"""Tests how builds are identified: `lapwing --version`, and cmake/Revision.cmake."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Functions for the set-up scripts, which source this file. They install only with apt, without
+# Functions for the set-up scripts, which source this file. They install only with apt, and ask no
 # questions.
 
 say() { printf 'setup: %s\n' "$*"; }

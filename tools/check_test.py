@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that tools/check finds the tests of a file, and how to install a missing tool."""
+"""Tests that tools/check finds the tests for a file, and the way to install a missing tool."""
 
 import importlib.machinery
 import importlib.util

@@ -4,8 +4,8 @@
     tools/classes.py [--build DIR] [--top N]
 
 Reads the compile commands of a configured build (default: build/release). Needs python3-clang-19.
-Structs without functions, such as values and options, are left out.
-Exit: 0 no class has more than 20 data members or 40 functions, 1 a class has more, 2 wrong usage.
+Structs without functions, such as values and options, are omitted. Exit: 0 no class has more than
+20 data members or 40 functions, 1 a class has more, 2 wrong usage.
 """
 
 import argparse
@@ -31,7 +31,7 @@ Size = collections.namedtuple("Size", "members functions place")
 
 
 def product_path(cursor):
-    """The path of a class of the product below the root; None for other classes."""
+    """The path, relative to the root, of a product class; None for other classes."""
     file = cursor.location.file
     path = pathlib.Path(file.name).resolve() if file else None
     if path is None or not path.is_relative_to(ROOT):

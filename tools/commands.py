@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/commands.md from the help of the program `lapwing`.
+"""Writes docs/reference/commands.md from the help text of the program `lapwing`.
 
     commands.py PROGRAM             print the page
     commands.py PROGRAM --update    write it to docs/reference/commands.md
@@ -89,7 +89,7 @@ def option_of(spec, about):
 
 
 def options_of(lines):
-    """The options of a list: if a name is too long for its column, its text is on the next line."""
+    """The options in a list: if a name is too long for its column, its text is on the next line."""
     lines = [line.encode() for line in lines]  # the program counts bytes, not characters
     options = []
     for line, after in zip(lines, [*lines[1:], b"--"], strict=True):
@@ -103,7 +103,7 @@ def options_of(lines):
 
 
 def parsed(text):
-    """The parts of a help without its exit codes."""
+    """The parts of a help text, without its exit codes."""
     text = text.split(EXIT_CODES)[0]
     about, usage, rest = re.fullmatch(r"(.*?)\nUsage: (.*?)\n\n(.*)", text, re.S).groups()
     lines, paragraphs = [], []

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation site into build/site (or $LAPWING_BUILD_DIR/site). Open index.html there: the site
-# needs no server and makes no request.
+# Builds the documentation site into build/site (or $LAPWING_BUILD_DIR/site). Open index.html there:
+# the site needs no server and makes no requests.
 #
 #   tools/docs.sh [--strict]         build; with --strict, a warning is an error
 #   tools/docs.sh --serve [PORT]     serve it on 127.0.0.1, by default on port 8000, and rebuild it on changes

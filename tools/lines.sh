@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts the lines of tracked text by folder, and the lines of the product's C++.
 #
-#   tools/lines.sh [COMMIT]     counts the working tree, or that commit
+#   tools/lines.sh [COMMIT]     counts the working tree, or the given commit
 #
 # The product's C++ is the headers and sources in the folders below, without tests and fuzzers.
 # Archives and bitmaps are not text.

@@ -30,7 +30,7 @@ GROUND = "#11161c"
 
 
 def terminal(lapwing, buses):
-    """The screen of `lapwing top` in the view of subscribers, as HTML."""
+    """The screen of `lapwing top` in the subscribers view, as HTML."""
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
     child = pexpect.spawn(lapwing, ["top", *buses], dimensions=(ROWS, COLUMNS),

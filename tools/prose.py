@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ERROR_KINDS = ("document", "header", "help", "message", "package")
 WORDS_MAX, WORDS_MEANT = 30, 25
 SUBJECT_MAX = 60
-# A test checks these. Add files when they have no error left.
+# A test checks these. Add files once they have no errors left.
 REQUIRED = re.compile(
     r"(README|CONTRIBUTING|CHANGELOG|SECURITY|SUPPORT|CODE_OF_CONDUCT)\.md|(docs|include)/.*"
     r"|(bindings/\w+|bench)/README\.md|\.github/.*\.md")
@@ -182,7 +182,8 @@ def print_counts():
 
 
 def print_sample(count, seed):
-    """Sentences drawn at random, for a reader to judge. The same seed draws the same sentences."""
+    """Sentences drawn at random, for a reader to judge. The same seed always draws the same
+    sentences."""
     found = []
     for path, text in texts(git("ls-files").splitlines()):
         for block in blocks(path, text):

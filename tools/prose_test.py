@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/prose.py: each rule with bad and good sentences, and the extraction of prose."""
+"""Tests tools/prose.py: each rule with bad and good sentences, and the extraction of prose."""
 
 import unittest
 

@@ -70,7 +70,7 @@ def kind_of(path):
 
 
 def masked(text):
-    """The text without its markup, in the same number of lines."""
+    """The text without its markup, with the same number of lines."""
     for pattern, word in MASKS:
         text = pattern.sub(lambda match: match.expand(word) if "\\" in word else
                            word + "\n" * match[0].count("\n"), text)

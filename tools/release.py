@@ -3,7 +3,7 @@
 
     release.py VERSION [--date YYYY-MM-DD]    set the version and the date (default: today, UTC)
     release.py --check                        verify that all files have one version and one date
-    release.py --notes                        print the notes of the newest version in CHANGELOG.md
+    release.py --notes                        print the notes for the newest version in CHANGELOG.md
 
 The version in CMakeLists.txt is the reference. PLACES lists the texts that must match it.
 --check also reports each other line that contains the version, unless KEPT matches it.
@@ -170,7 +170,8 @@ def set_version(tree, version, date):
 
 
 def joined_lines(text):
-    """The text with one line for each paragraph and item: release pages keep line breaks."""
+    """The text with one line for each paragraph and item, because release pages keep line
+    breaks."""
     lines = []
     for line in text.split("\n"):
         continues = lines and lines[-1] and line and not re.match(r"(- |\||#|```|    )", line)
@@ -182,7 +183,7 @@ def joined_lines(text):
 
 
 def notes(tree):
-    """A draft of the page of a release."""
+    """A draft of the release page."""
     version, body = newest_section(tree.read("CHANGELOG.md"))
     day = re.search(DATE[1], tree.read(DATE[0]))[1]
     body = re.sub(r"^###", "##", joined_lines(body.strip()), flags=re.M)

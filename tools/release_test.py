@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/release.py, on this tree and on a copy of the files that contain the version."""
+"""Tests tools/release.py on this tree and on a copy of the files that contain the version."""
 
 import contextlib
 import io

@@ -34,7 +34,7 @@ SKIPPED = re.compile(r"^[\s*]*SKIPPED:\s*(.*)$"
 
 
 def named_count(text, name):
-    """The number in `name=3` or `3 name`, 0 if there is none."""
+    """The number in `name=3` or `3 name`; 0 if there is none."""
     found = re.search(rf"{name}=(\d+)|(\d+) {name}(?! as)", text or "")
     return int(found[1] or found[2]) if found else 0
 
@@ -81,7 +81,7 @@ def count_program(name, text, failed, skipped):
 
 
 def outcomes_of_junit(path):
-    """(name, output or the reason for its absence, failed, skipped) of each test."""
+    """(name, output or the reason for its absence, failed, skipped) for each test."""
     for case in xml.parse(path).getroot().iter("testcase"):
         skipped = case.find("skipped")
         why = skipped.get("message", "") if skipped is not None else ""

@@ -4,8 +4,8 @@
 #
 #   venv.sh NAME REQUIREMENTS UNPROVEN
 #
-# NAME is the name of the environment, REQUIREMENTS is the file of its packages, and UNPROVEN
-# describes what remains untested on a machine without them.
+# NAME is the name of the environment, REQUIREMENTS is the file that lists its packages, and
+# UNPROVEN describes what remains untested on a machine without them.
 #
 # Exit: 0 done; 77 SKIPPED, because a package is neither installed nor available; 1 any other error.
 # LAPWING_REQUIRE_REGISTRIES=1 makes a skip an error.

@@ -1,7 +1,7 @@
 // Adds a source of any kind to a wait set, like its public add() functions. Tests use it to add
 // their own sources.
 //
-// Thread safety: that of a call of the set.
+// Thread safety: that of a call on the set.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which sources a wait set checks, and how it sleeps for them, with sources controlled by the test.
+// Tests which sources a wait set checks, and how it sleeps for them. The test controls the sources.
 #include <poll.h>
 
 #include <catch2/catch.hpp>
@@ -59,7 +59,7 @@ class WordSource final : public WaitSource {
 
   bool always_ready = false;
   std::uint64_t due_ns = 0;
-  int refusals = 0;  // how often prepare_wait() refuses, in a row
+  int refusals = 0;  // how many times in a row prepare_wait() refuses
   int looks = 0;
   int prepared = 0;
   int finished = 0;

@@ -40,8 +40,8 @@ void ring(TestBus& bus) {
   futex_wake_all(doorbell_address(bus.ring->words()));
 }
 
-// Buses, a subscriber of each, and the set in which they wait. The work of the buses runs on a
-// timer of the same set, so a test needs only one thread.
+// Buses, a subscriber to each, and the set in which they wait. The buses' work runs on a timer in
+// the same set, so a test needs only one thread.
 class Loop {
  public:
   explicit Loop(WaitStrategy wait) : set(open_set(wait)) {

@@ -1,4 +1,4 @@
-// Ends of channels and listeners in a wait set.
+// Channel ends and listeners in a wait set.
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -171,7 +171,7 @@ TEST_CASE("A call, a reply and a call's deadline each end the wait of a set") {
 
   REQUIRE(client.try_start({}, 3, std::chrono::milliseconds(20)).error() == Errc::kOk);
   REQUIRE(set.wait(kHang)->token == 1);
-  REQUIRE(server.try_next()->is_call());  // it is not answered
+  REQUIRE(server.try_next()->is_call());  // it stays unanswered
   CHECK(set.wait(kHang)->token == 2);
   CHECK(client.try_finish_any().error() == Errc::kTimedOut);
 }

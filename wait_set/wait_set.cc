@@ -43,8 +43,8 @@ static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
               POLLERR == EPOLLERR && POLLHUP == EPOLLHUP && POLLRDHUP == EPOLLRDHUP);
 
 // Whether a ready descriptor makes the source ready. A server can also be ready because of data
-// that it has already taken from its clients. Every other source is queried, because a ready
-// descriptor only means that it may be ready.
+// that it has already taken from its clients. All other sources are queried, because a ready
+// descriptor only means that its source may be ready.
 constexpr bool is_ready_by_descriptor(SourceKind kind) {
   return kind == SourceKind::kDescriptor || kind == SourceKind::kListener ||
          kind == SourceKind::kServer;
@@ -95,7 +95,7 @@ absl::Status cannot_watch(int sys_errno, int fd) {
 struct WaitSet::State final : WaitSourceOwner {
   struct Entry {
     bool is_ready() const;
-    // Reports it as ready once. A descriptor that stays ready is found again at the next check.
+    // Reports it as ready once. A descriptor that stays ready is found again on the next check.
     Ready report();
 
     SourceId id = 0;

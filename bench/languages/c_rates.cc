@@ -1,4 +1,4 @@
-// The rates of the C interface, with which bench/languages.sh compares other languages. See
+// The rates of the C interface, to which bench/languages.sh compares other languages. See
 // README.md.
 #include <chrono>
 #include <cstdio>

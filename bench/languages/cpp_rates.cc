@@ -1,4 +1,4 @@
-// The rates of C++, with which those of C are compared. See README.md.
+// The rates of C++, to which those of C are compared. See README.md.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

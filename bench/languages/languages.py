@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the speed of each language with C, and of C with C++.
+"""Compares the speed of each language with that of C, and of C with that of C++.
 
     bench/languages.sh [--languages c,go] [--rounds 9] [--out FILE.json]
 
@@ -7,11 +7,11 @@ Each round measures every figure once: for C++, for C, and for each language bet
 Round trips are measured five times, because a host may move the two cores of a virtual machine:
 they may be two threads of one core, or far apart. The result is the median of the ratios to the two
 neighbouring runs of C (for C: to those of C++). Absolute nanoseconds are valid only for that run
-and machine. README.md beside this file describes the rates. Build the packages first
+and machine. README.md in this folder describes the rates. Build the packages first
 (bindings/test.sh), and run nothing else. If Tachyon's package for Python can be built (clang-19),
-its round trip is measured with those of the channel. Prints a table in Markdown, then a line for
-each budget. Exit: 0 everything was measured, 1 an error, 2 wrong usage. A missed budget is printed,
-but does not change the exit code.
+its round trip is measured with those of the channel. Prints a Markdown table, then a line for each
+budget. Exit: 0 everything was measured, 1 an error, 2 wrong usage. A missed budget is printed, but
+does not change the exit code.
 """
 
 import argparse
@@ -57,8 +57,8 @@ TURNS = {"round-trip": 5, "channel": 5, "one-way": 5}  # per round; others once
 ONLY_C = ("one-way",)  # compared with C++; other languages have no such step
 PEER = "tachyon"  # another project's package, which has only that figure
 PEER_FIGURE = "channel"
-# Maximum of the time divided by the base's time. Rates are compared as times: 1 / 0.9 is 0.9 of C's
-# rate.
+# Maximum of the time divided by the base's time. Rates are compared as times: 1 / 0.9 means 0.9 of
+# C's rate.
 BUDGETS = {
     ("c", "read"): 1 / 0.98, ("c", "round-trip"): 1.08, ("c", "channel"): 1.15,
     ("c", "one-way"): 1 / 0.9,

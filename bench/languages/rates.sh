@@ -2,7 +2,7 @@
 # Runs one rate of a language and prints its figures. See README.md. Run the package's build.sh
 # first.
 #   bench/languages/rates.sh LANGUAGE RATE KEY=VALUE…
-# The JVM uses a fixed heap size, and compiles frequent code early.
+# The JVM uses a fixed heap size, and compiles frequently used code early.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$here/../..

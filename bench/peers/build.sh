@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the peers of bench/peers/list into build/peers/, one program each.
+# Builds the peers in bench/peers/list into build/peers/, one program each.
 #
 #   bench/peers/build.sh            all of them
 #   bench/peers/build.sh PEER…      only these
-#   bench/peers/build.sh --cheap    those written in C++ without further dependencies
+#   bench/peers/build.sh --cheap    those written in C++ that need no further dependencies
 #
-# Prints `built NAME VERSION` for each, or `missing NAME VERSION: ` and what is missing.
+# For each peer, prints `built NAME VERSION`, or `missing NAME VERSION: ` and what is missing.
 # bench/peers/setup.sh installs the missing Debian packages for all of them.
 #
 # LAPWING_PEERS_DIR   directory of the programs; default: build/peers
@@ -69,7 +69,7 @@ build_cpp() {
     { lacks "$name" "$(failed_log "$log")"; return; }
   built "$name"
 }
-# Only the build contains its list of targets: it may have to be configured first.
+# Only the build directory contains the list of targets, so it may have to be configured first.
 build_target() {  # NAME LOG
   cmake --build "$native" --target "$1" >"$2" 2>&1 && echo built >>"$2"
 }

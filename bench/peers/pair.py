@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures one scenario of one peer once and prints one line of JSON; see bench/peers/README.md.
 
-Starts the processes of the peer, with one side on each of two cores, and stops them all.
+Starts the peer's processes, with one side on each of two cores, and stops them all.
 """
 
 import argparse
@@ -178,7 +178,7 @@ def measure_stopped(options, shared, sides):
 def fault_of(peer, fields):
     if fields.get("damaged"):
         return f"{fields['damaged']} damaged round trips"
-    # Torn records are an error, unless the peer's reader does not check its records.
+    # Torn records are an error, unless the peer's reader does not check for them.
     if fields.get("torn") and not peer.tears:
         return f"{fields['torn']} torn records"
     if fields.get("out_of_order") and not peer.tears:

@@ -143,7 +143,7 @@ class PeersTest(unittest.TestCase):
         self.fail(f"no torn record in {TRIES} runs of a ring that must tear records")
 
     def test_losses_are_counted_as_the_peer_reports_them(self):
-        # Enough slots that no record is torn at the ends, and few enough that it is lapped.
+        # Enough slots that no record is torn at the ends, and few enough that the reader is lapped.
         for _ in range(TRIES):
             line = self.measure("lapwing", "saturation", "--records", 4_000_000,
                                 "--capacity", 4096)

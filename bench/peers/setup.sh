@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages (12 or newer) needed to build all peers of bench/peers/list, in
-# addition to deploy/setup.sh. build.sh fetches the peers' own packages.
+# Installs the packages of Debian 12 or newer that are needed to build all peers in
+# bench/peers/list, in addition to deploy/setup.sh. build.sh fetches the peers' own packages.
 #
 # Runs as root, or as a user who may use sudo. Asks no questions, and changes nothing if all
 # packages are installed.

@@ -1,14 +1,14 @@
 """Budgets relative to the fastest peer instead of a fixed figure. Pure functions of raw lines.
 
 Lapwing is compared with its rivals: peers that work between processes and never deliver a torn
-record. All of them must be measured, because otherwise the fastest may be missing. The result is
-decided by the placement of the two sides that is worse for Lapwing.
+record. All of them must be measured, because otherwise the fastest may be missing. The placement of
+the two sides that is worse for Lapwing determines the result.
 """
 
 import figures
 import plan as plans
 
-ROUND_TRIP_BUDGET = 0.85   # maximum ratio to the fastest, if that one is itself
+ROUND_TRIP_BUDGET = 0.85   # maximum ratio to the fastest, if the fastest itself is
 ROUND_TRIP_PROVISO = 1.35  # above this ratio to the floor
 DELIVERED_BUDGET = 1.3     # minimum ratio
 FLOORS_DIFFERED = "the floors differed"

@@ -135,7 +135,7 @@ def rows_table(lines):
 def curves_table(lines, title, beginning, details):
     """Percentiles and details of each row whose name starts with the prefix.
 
-    details: [(name, heading, function that returns the text of a value)]. Below each row are the
+    details: [(name, heading, function that returns a value's text)]. Each row is followed by the
     percentiles of bare lines, if the row has them.
     """
     cells = []

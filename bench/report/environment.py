@@ -9,8 +9,8 @@ import platform
 
 # `tsc` and `kvm-clock` are the processor's time-stamp counter, which the benchmark also reads:
 # directly, and with a scale from the host. If the kernel has selected another clock, it has found
-# that the counters of the cores disagree or change their rate. Then times from different cores are
-# not comparable. ARM's `arch_sys_counter` is one counter for all cores.
+# that the cores' counters disagree or change their rate. Then times from different cores are not
+# comparable. ARM's `arch_sys_counter` is one counter for all cores.
 TRUSTED_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter")
 
 CPU = "sys/devices/system/cpu"

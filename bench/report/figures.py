@@ -36,7 +36,7 @@ def failed_of(lines):
 def curve_of(row, field="curve"):
     """[(fraction, ns)]: the median of the trials for each fraction, and the maximum for the last.
 
-    "floor_curve": of the same load without Lapwing, if the row has it.
+    "floor_curve": the curve of the same load without Lapwing, if the row has it.
     """
     curves = [trial[field] for trial in row["trials"] if field in trial]
     if not curves:
@@ -62,7 +62,7 @@ def crowds_of(lines):
 
 
 def channel_sizes_of(rows):
-    """[(bytes of a message, row)] of the rows channel-64 to channel-4m, sorted by size."""
+    """[(message bytes, row)] for the rows channel-64 to channel-4m, sorted by size."""
     found = []
     for name, row in rows.items():
         size = CHANNEL_SIZE.fullmatch(name)
@@ -79,9 +79,9 @@ def size_in_words(size):
 
 
 def peers_of(lines, scenario):
-    """{peer: [line of a round]} without failed and faulty rounds.
+    """{peer: [line of a round]}, without failed and faulty rounds.
 
-    Rounds between different floors are included only if a peer has no others; see restless().
+    Rounds between differing floors are included only if a peer has no others; see restless().
     """
     found = {}
     for line in lines:
@@ -131,7 +131,7 @@ def late_joins_of(lines):
 
 
 def trials_of(lines):
-    """(rejected, kept), of all trials of rows and measurements between probes."""
+    """(rejected, kept) over all trials of rows and all measurements between probes."""
     rejected = kept = 0
     for line in lines:
         if line["kind"] == "row":

@@ -115,7 +115,8 @@ class Gallery:
         return figure, axes
 
     def bar_sheet(self, title, subtitle, labels):
-        """A sheet with one row per label, the first on top, with the same height in all sheets."""
+        """A sheet with one row per label, the first on top; rows have the same height on all
+        sheets."""
         height = BARS_ROUND + BAR_PITCH * len(labels)
         figure, axes = self.sheet(title, subtitle, height)
         figure.subplots_adjust(bottom=0.6 / height, top=1 - (BARS_ROUND - 0.6) / height)
@@ -192,7 +193,7 @@ class Gallery:
     def bars(self, name, title, subtitle, xlabel, entries, logarithmic=False, scale=short,
              floor_is_one=False):
         """[(label, value, text, ours)], the best one first. Draws bars from 0 with their figures,
-        or dots on a logarithmic scale, which has no 0 for a bar."""
+        or dots on a logarithmic scale, where a bar cannot start at 0."""
         if not entries:
             return
         figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
@@ -239,8 +240,8 @@ class Gallery:
 
     def ratios(self, name, title, subtitle, floor, entries):
         """Bars as multiples of a floor, which is 1: [(label, ratio, (least, most), budget or None,
-        text, ours)]. A thin line shows the range of the trials, a short line across the bar shows
-        its budget."""
+        text, ours)]. A thin line shows the range of the trials, and a short line across the bar
+        shows its budget."""
         if not entries:
             return
         figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
@@ -283,7 +284,7 @@ class Gallery:
 
 
 def logarithmic(label, text):
-    """For Gallery.lines: a y axis of whole decades, labelled by `text`."""
+    """For Gallery.lines: a y axis with whole decades, labelled by `text`."""
     def draw(axes, values):
         axes.set_yscale("log")
         axes.set_ylim(*whole_decades(values))

@@ -1,8 +1,9 @@
 """Measures the processor time of other processes during a measurement, and names them.
 
-Two readings are sufficient, one before and one after; nothing runs in between. /proc/stat contains
-the total time of the machine, and the times of our children are known. The rest belongs to others:
-to visible processes, which are named, or to invisible ones (another container, the kernel itself).
+Two readings are sufficient, one before and one after; no measuring code runs in between.
+/proc/stat contains the total time of the machine, and the times of our children are known. The rest
+was used by others: by visible processes, which are named, or by invisible ones (another container,
+the kernel itself).
 """
 
 import ctypes
@@ -15,7 +16,7 @@ BUSY_FIELDS = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq
 STEAL_FIELD = 7
 
 # Shares of one core. An otherwise idle machine stays well below the first. The kernel's own threads
-# work for disk writers, so unnamed work has a higher limit.
+# work on behalf of disk writers, so unnamed work has a higher limit.
 NAMED_SHARE_MAX = 0.05
 NAMELESS_SHARE_MAX = 0.35
 STEAL_SHARE_MAX = 0.05
@@ -37,7 +38,7 @@ def reap_orphans():
 
 
 def machine_seconds(root="/", hertz=None):
-    """Seconds since the start that the processors have worked, and that the host has stolen."""
+    """Seconds since boot for which the processors have worked, and which the host has stolen."""
     with open(pathlib.Path(root) / "proc/stat", encoding="ascii") as stat:
         fields = [int(field) for field in stat.readline().split()[1:]]
     hertz = hertz or os.sysconf("SC_CLK_TCK")

@@ -1,8 +1,8 @@
 """Runs a plan and writes each result immediately as a line of JSON.
 
 Each measurement is between two probes of the floors. If they differ by more than a quarter, the
-machine has changed meanwhile, and the measurement is repeated. It is also repeated if the two
-floors of one probe differ so much that the cores moved between them.
+machine has changed in between, and the measurement is repeated. It is also repeated if the two
+floors of one probe differ so much that the cores must have moved between them.
 """
 
 import contextlib
@@ -117,7 +117,8 @@ class Measuring:
         if done.returncode not in answers or not lines:
             *before, last = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
             # If two processes are involved, the failed one prints the reason before the one that
-            # waited for it. Details that a language adds, such as the location, follow indented.
+            # waited for it does. Details that a language adds, such as the location, follow
+            # indented.
             causes = [line for line in before if line.strip() and not line.startswith(
                 (" ", "\t", "note:"))]
             raise Failed(f"{last} ({causes[-1]})" if causes else last)
@@ -287,12 +288,12 @@ def build_peers(root, names, say):
 
 
 def peers_listed(root):
-    """{peer: its scenarios} of bench/peers/list, in its order, including Lapwing itself."""
+    """{peer: its scenarios} from bench/peers/list, in its order, including Lapwing itself."""
     return {words[0]: words[7].split(",") for words in columns_of_list(root)}
 
 
 def rivals_listed(root):
-    """The same for the peers that Lapwing is compared with: see comparison.py."""
+    """The same for only the peers that Lapwing is compared with: see comparison.py."""
     return {name: scenarios.split(",")
             for name, _, package, scope, _, tears, _, scenarios, _ in columns_of_list(root)
             if package != "cpp:lapwing" and scope == "processes" and tears == "no"}

@@ -89,7 +89,8 @@ def round_trips(gallery, lines):
 
 
 def stalls(gallery, lines, scenario, title, who):
-    """For each peer the longest publish and, if another reader ran, its longest silence."""
+    """For each peer, the longest publish and, if another reader ran, that reader's longest
+    silence."""
     entries = []
     peers = figures.peers_of(lines, scenario)
     for peer, rounds in peers.items():

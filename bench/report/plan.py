@@ -43,14 +43,14 @@ TRIAL_SECONDS = {
     "channel-64": 2.4,
     "channel-idle": 31.0,
 }
-# Runs per accepted trial. A rejected trial takes as long, except for its first floor. The tail of a
-# paced copy, the floor of journal-*, is within a quarter only half of the time; there that floor is
-# a third of a run.
+# Runs per accepted trial. A rejected trial takes equally long, except for its first floor. The tail
+# of a paced copy, the floor of journal-*, stays within a quarter only half of the time; there that
+# floor is a third of a run.
 RUNS_FOR_A_TRIAL = {"": 1.15, "one-way": 1.4, "journal-": 1.7, "idle": 1.0, "channel-idle": 1.0}
 REPEATED = 1.25  # the same for the probes around a row, except in a quick run
 
-# A budget depends on "saturation", whose rounds are short and vary by a fifth. "stopped-" takes
-# long, and its results are in seconds.
+# A budget depends on "saturation", whose rounds are short and vary by a fifth. "stopped-" takes a
+# long time, and its results are in seconds.
 PEER_ROUNDS = {"": 4, "saturation": 8, "stopped-": 2}
 PEER_ROUNDS_QUICK = 1
 PEER_SECONDS = {  # per measurement
@@ -73,7 +73,7 @@ INSTRUCTIONS_SECONDS = 8.0
 LATE_JOINS = "late-join"  # a name for --only, like those of rows and scenarios
 BACKLOGS = (1_000_000, 10_000_000)
 BACKLOG_RATE = 200_000      # records per second during the joins
-FOLDED_PER_SECOND = 600_000  # by the checkpointer, which a run waits for
+FOLDED_PER_SECOND = 600_000  # by the checkpointer, for which a run waits
 LATE_JOIN_SECONDS = 1.5      # per run, in addition
 LATE_JOIN_RUNS = 3
 

@@ -1,4 +1,4 @@
-// A batch of the caller: checks its memory, and writes results into it.
+// The caller's batch: checks its memory, and writes results into it.
 //
 // Thread safety: that of the handle that fills it.
 #pragma once
@@ -36,14 +36,14 @@ class BatchOut {
     return batch_.rows_max == 0 ? fit : std::min(fit, batch_.rows_max);
   }
 
-  // Returns the column of sequences. Empty if the caller has none.
+  // Returns the sequence column. Empty if the caller has none.
   std::span<Sequence> sequences() const {
     return {batch_.sequences, batch_.sequences == nullptr ? 0 : batch_.rows_max};
   }
   // Returns the column of conflated counts, or `instead` if the caller has none.
   std::span<std::uint64_t> conflated(std::vector<std::uint64_t>& instead) const;
 
-  // For a failed read: sets the size of a row, or 0.
+  // After a failed read: sets the row size, or 0.
   void set_row_bytes(std::uint32_t row_bytes) { batch_.row_bytes = row_bytes; }
   // Sets the result of a read, whose rows are in room().
   void set(const Batch& read);

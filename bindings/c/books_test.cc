@@ -1,4 +1,4 @@
-// Tests order books in the C interface, which take batches only in their order.
+// Tests order books in the C interface, which take batches only in order.
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>

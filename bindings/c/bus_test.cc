@@ -112,14 +112,14 @@ TEST_CASE("a batch of an older program has its event cut, and nothing behind it 
   CHECK(std::memcmp(&into.batch.event.first, untouched, sizeof untouched) == 0);
 }
 
-// Returns a description of 16 bytes, whose second field has that name.
+// Returns a description of a 16-byte record whose second field has that name.
 std::string described(const std::string& second) {
   return R"({"name": "desk.pair", "version": 1, "record_bytes": 16, "fields": [)"
          R"({"name": "first", "type": "uint64", "offset": 0}, {"name": ")" +
          second + R"(", "type": "uint64", "offset": 8}]})";
 }
 
-// Publishes a session with one record of that description.
+// Publishes a session with one record that has that description.
 void publish_described(const std::string& directory, const std::string& description) {
   auto options = sized<lapwing_publisher_options>();
   options.directory = directory.c_str();

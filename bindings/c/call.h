@@ -1,5 +1,5 @@
-// The frame of every function of the C interface: it checks the handle or refuses the call, catches
-// all exceptions, and fills in the error.
+// The wrapper around every function in the C interface: it refuses calls with an invalid handle,
+// catches all exceptions, and fills in the error.
 //
 //   lapwing_result lapwing_history_inspect(lapwing_history* history, …, lapwing_error* error) {
 //     return call(history, error, [&](History& opened) { … return success(); });
@@ -139,8 +139,8 @@ lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexc
   }
 }
 
-// The same for work that never waits, and ends before an overlapping call could detect it. It is
-// refused if another call is under way, but does not mark the handle.
+// The same for work that never waits, and ends before an overlapping call could detect it. The call
+// is refused if another one is under way, but does not mark the handle.
 template <typename HandleType, typename Work>
 [[gnu::always_inline]] inline lapwing_result quick_call(HandleType* handle, lapwing_error* error,
                                                         Work&& work) noexcept {

@@ -1,4 +1,4 @@
-// Tests the frame of every function (call.h) directly, including errors that no other test causes.
+// Tests the wrapper of every function (call.h) directly, with errors that no other test causes.
 #include "bindings/c/call.h"
 
 #include <catch2/catch.hpp>

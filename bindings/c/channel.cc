@@ -24,8 +24,8 @@ constexpr const char* kRoleName<ChannelConsumer> = "consumer";
 template <>
 constexpr const char* kRoleName<Duplex> = "duplex";
 
-// Besides the channel's own work, a message only costs the calls. So rare cases are in separate
-// functions; otherwise every call would save the registers that they use.
+// Apart from the channel's own work, a message costs only the calls. So rare cases are in
+// separate functions; otherwise every call would save the registers that they use.
 [[gnu::cold, gnu::noinline]] lapwing_result fail_role(lapwing_error* error,
                                                       const char* role) noexcept {
   return fail(error, Errc::kMisuse,

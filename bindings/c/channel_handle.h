@@ -19,7 +19,7 @@ namespace lapwing::c {
 
 struct End {
   std::variant<ChannelProducer, ChannelConsumer, Duplex> end;
-  // The messages that the last peek borrowed and that are not released: one message, or `borrowed`.
+  // The unreleased messages that the last peek borrowed: one message, or `borrowed`.
   bool has_one = false;
   std::span<const Message> borrowed = {};
   std::vector<Message> room = {};  // memory for them; it only grows

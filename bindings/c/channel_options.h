@@ -1,4 +1,4 @@
-// The options of channels and listeners in the C interface.
+// Channel and listener options in the C interface.
 //
 // Thread safety: pure functions.
 #pragma once

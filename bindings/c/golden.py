@@ -11,7 +11,7 @@
 Names and types come from the header's text, which has a fixed form. Sizes, offsets and values come from the
 C compiler (CC, by default cc). The declarations of Java, C# and Node.js come from the header (bindings/header).
 
-Exit: 0 unchanged, 1 changed, 2 wrong usage, or a header of another form.
+Exit: 0 unchanged, 1 changed, 2 wrong usage, or a header in another form.
 """
 
 import argparse
@@ -47,7 +47,7 @@ class Function:
 
 
 class Interface:
-    """The declarations of a header, in their order."""
+    """The declarations of a header, in order."""
 
     def __init__(self, text):
         code = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)

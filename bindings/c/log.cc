@@ -20,10 +20,10 @@ constexpr std::size_t kQueueLinesMax = 256;
 
 // The program's function is called without the mutex, so it may call the library, log, or fork. The
 // thread that adds a line calls it, unless another thread is already calling it. The calling thread
-// also delivers the lines that other threads add meanwhile; those threads do not wait.
+// also delivers the lines that other threads add in the meantime; those threads do not wait.
 class Log {
  public:
-  // Waits for running calls of the replaced function, unless that function calls this.
+  // Waits for running calls to the replaced function, unless that function calls this.
   void set(lapwing_log_fn function, void* user, bool queues) {
     std::unique_lock lock(mutex_);
     drop_stale();
@@ -114,11 +114,11 @@ class Log {
   std::uint64_t dropped_ = 0;
   bool delivers_ = false;  // a thread is inside deliver()
   std::thread::id deliverer_;
-  std::uint64_t calls_ = 0;  // finished calls of the function
+  std::uint64_t calls_ = 0;  // finished calls to the function
   std::size_t stale_ = 0;    // lines at the front that a forked child must not deliver
 };
 
-// Never destroyed, because publishers that close while the process ends still log. A child that is
+// Never destroyed, because publishers that close while the process exits still log. A child that is
 // forked while a line is added finds the mutex free.
 Log& the_log() {
   static Log* const log = [] {

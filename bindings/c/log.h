@@ -1,4 +1,4 @@
-// The log of the process. Lines are passed to a function of the program, put into a queue, or
+// The process's log. Lines are passed to a function that the program sets, put into a queue, or
 // dropped.
 //
 // Thread safety: any thread.

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kHang{60};
 
-// Ends the process at a deadlock, so that the test fails.
+// Ends the process on a deadlock, so that the test fails.
 class EndsHangs {
  public:
   EndsHangs() { alarm(kHang.count()); }
@@ -47,14 +47,14 @@ class LogHook {
   std::function<void(const std::string& line)> hook_;
 };
 
-// Ends a child by a signal. When it exits, valgrind counts what only other threads of the parent
-// pointed to as lost.
+// Ends a child with a signal. If it exited, valgrind would report as lost the memory to which only
+// other threads of the parent point.
 [[noreturn]] void end_child(bool is_good) {
   kill(getpid(), is_good ? SIGKILL : SIGTERM);
   for (;;) pause();
 }
 
-// The status that waitpid reports of a child that does nothing.
+// The status that waitpid reports for a child that does nothing.
 int status_of_child() {
   const pid_t child = fork();
   if (child == 0) end_child(true);
@@ -62,7 +62,7 @@ int status_of_child() {
   return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
 }
 
-// Opens and closes a publisher, which logs. Does not use checks of Catch, because only one thread
+// Opens and closes a publisher, which logs. Does not use Catch's checks, because only one thread
 // at a time may do so.
 lapwing_result open_and_close() {
   const TemporaryDirectory directory;
@@ -107,7 +107,7 @@ TEST_CASE("a child that is forked in the log's function has a log of its own") {
   int status = -1;
   bool is_first = true;
   std::vector<std::string> lines;
-  // Publishers of earlier cases may still log, so the first line may arrive on another thread.
+  // Publishers from earlier cases may still log, so the first line may arrive on another thread.
   // After the hook is destroyed, none of its calls runs.
   std::optional<LogHook> hook;
   hook.emplace([&](const std::string& line) {

@@ -1,4 +1,4 @@
-// Tests invalid calls: handles that are NULL, in use, of another role, or of a parent process.
+// Tests invalid calls: handles that are NULL, in use, in the wrong role, or from a parent process.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Conversion of positions for the C interface.
+// Converts positions for the C interface.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -10,7 +10,7 @@
 
 namespace lapwing::c {
 
-// The outputs of a caller, as in lapwing_schema_fields().
+// A caller's outputs, as in lapwing_schema_fields().
 struct SchemaOut {
   lapwing_schema* schema;
   lapwing_field* fields;

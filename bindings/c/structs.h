@@ -1,4 +1,4 @@
-// Structs of the C interface. Each begins with struct_size, which may be that of another version
+// The C interface's structs. Each begins with struct_size, which may be that of a different version
 // (lapwing.h, rule 2), and has fixed fields for text.
 //
 // Thread safety: pure functions.
@@ -22,8 +22,8 @@ namespace lapwing::c {
 
 inline constexpr std::size_t kStructBytesMin = 8;  // struct_size and the rest of its word
 
-// Copies text into a field of `room` bytes, zero-terminated. Truncates it between two characters of
-// UTF-8.
+// Copies text into a field of `room` bytes, zero-terminated. Truncates it between two UTF-8
+// characters.
 inline void put_text(char* field, std::size_t room, std::string_view text) noexcept {
   std::size_t bytes = std::min(text.size(), room - 1);
   if (bytes < text.size()) {

@@ -33,7 +33,7 @@ bool gave_nothing(Errc result) {
   return result == Errc::kWouldBlock || result == Errc::kTimedOut || result == Errc::kInterrupted;
 }
 
-// A subscriber, or a conflated reader of one.
+// A subscriber, or a conflated reader on top of one.
 class Reads {
  public:
   Reads(Subscriber subscriber, bool is_sparse)
@@ -120,8 +120,8 @@ Errc Reads::read_one(std::span<std::byte> record, std::int64_t timeout_ns,
 }
 
 // Returns whether the descriptor covers a call that found nothing: it is armed, or still readable.
-// Limits the attempts, so that conflated records and those of other instruments do not delay the
-// call.
+// Limits the number of attempts, so that conflated records and those of other instruments do not
+// delay the call.
 bool Reads::is_covered(Errc result, int attempt) {
   if (!has_fd_ || !gave_nothing(result)) return true;
   return arm() || result == Errc::kInterrupted || attempt == kArmAttemptsMax;
@@ -147,7 +147,7 @@ Result<Batch> Reads::read_once(const BatchOut& out, std::span<std::byte> rows, D
                 : conflated_->read(rows, sequences, out.conflated(conflated_rows_), deadline);
 }
 
-// Entries of a state are larger than records, so their batch may need memory beyond rows_max
+// State entries are larger than records, so their batch may need memory beyond rows_max
 // records.
 Result<Batch> Reads::read_into(const BatchOut& out, Deadline deadline) {
   Result<Batch> batch = read_once(out, out.room(subscriber().record_bytes()), deadline);
@@ -407,8 +407,8 @@ struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
 namespace lapwing::c {
 namespace {
 
-// Arguments that a read needs only if it finds no record. In registers, every read would save and
-// restore them around the search.
+// Arguments that a read needs only if it finds no record. If they were in registers, every read
+// would save and restore them around the search.
 struct ReadOneRest {
   std::int64_t timeout_ns;
   std::uint64_t* sequence;

@@ -11,7 +11,7 @@ type BatchKind uint32
 const (
 	BatchNothing BatchKind = C.LAPWING_BATCH_NOTHING
 	BatchRecords BatchKind = C.LAPWING_BATCH_RECORDS
-	BatchState   BatchKind = C.LAPWING_BATCH_STATE // rows are entries of a state
+	BatchState   BatchKind = C.LAPWING_BATCH_STATE // rows are state entries
 	BatchEvent   BatchKind = C.LAPWING_BATCH_EVENT
 )
 
@@ -24,7 +24,7 @@ type Batch struct {
 
 	Kind     BatchKind
 	Count    int    // rows
-	RowBytes int    // of a record, or of an entry of the state; set even after ErrTooSmall
+	RowBytes int    // of a record or a state entry; set even after ErrTooSmall
 	First    uint64 // sequence of row 0
 	IsSparse bool   // the sequences are not consecutive: only Sequences contains them
 
@@ -32,7 +32,7 @@ type Batch struct {
 	types *rowTypes // of the rows
 }
 
-// NewBatch returns a batch with memory for that many bytes of rows, aligned for every record.
+// NewBatch returns a batch with memory for that many bytes of rows, aligned for any record.
 func NewBatch(bytes int) *Batch {
 	words := make([]uint64, (bytes+7)/8)
 	return &Batch{Memory: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), bytes)}
@@ -44,8 +44,8 @@ func (b *Batch) Rows() []byte { return b.Memory[:b.Count*b.RowBytes] }
 // Row returns the row with that index.
 func (b *Batch) Row(i int) []byte { return b.Rows()[i*b.RowBytes:][:b.RowBytes] }
 
-// Sequence returns the sequence of the record with that index. It is unknown, 0, for entries of a state, and
-// for sparse rows without a column of sequences.
+// Sequence returns the sequence of the record with that index. It is unknown (0) for state entries, and for
+// sparse rows without a column of sequences.
 func (b *Batch) Sequence(i int) uint64 {
 	switch {
 	case b.Kind != BatchRecords:
@@ -91,7 +91,7 @@ func (b *Batch) take(err error) {
 	b.IsSparse = b.out.flags&C.LAPWING_BATCH_SPARSE != 0
 }
 
-// holds returns an error if the memory is too small for the rows of the last read. The program has then
+// holds returns an error if the memory is too small for the rows of the last read. This happens if the program
 // replaced the memory after the read.
 func (b *Batch) holds() error {
 	count := int(b.out.count)

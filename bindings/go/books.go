@@ -57,9 +57,9 @@ var (
 
 // Book is the order book of one instrument of one publisher.
 type Book struct {
-	IsSettled   bool // false: inside an event of the venue
+	IsSettled   bool // false: inside a venue event
 	IsStale     bool // true: its orders may differ from the venue's
-	HasTops     bool // true: the feed contains the best price of each side, and no orders
+	HasTops     bool // true: the feed contains only the best price of each side, and no orders
 	Bid         Level
 	Ask         Level
 	BidLevels   uint64
@@ -73,7 +73,7 @@ type Book struct {
 
 type booksHandle = handle[*C.lapwing_books]
 
-// Books maintains the order books of a bus of dbn.mbo.
+// Books maintains the order books of a dbn.mbo bus.
 type Books struct {
 	booksHandle
 }
@@ -94,9 +94,9 @@ func NewBooks() (*Books, error) {
 }
 
 // Take takes the batches of one subscriber in order, including all events. An error changes nothing.
-// ErrMisuse: the batch does not follow the last one. ErrRecordSize: its rows are not of dbn.mbo or of the
-// fold `orders`. ErrInvalidArgument: rows that replace others (Conflate), or memory that was replaced by a
-// smaller one after the read.
+// ErrMisuse: the batch does not follow the last one. ErrRecordSize: its rows are neither dbn.mbo records nor
+// entries of the fold `orders`. ErrInvalidArgument: its rows replace others (Conflate), or its memory was
+// replaced by a smaller one after the read.
 func (b *Books) Take(batch *Batch) error {
 	return b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
 		if err := batch.holds(); err != nil {
@@ -109,15 +109,15 @@ func (b *Books) Take(batch *Batch) error {
 
 // BooksInfo is the state of the books after the last batch.
 type BooksInfo struct {
-	IsSettled bool   // no book is inside an event of the venue, and no state is being loaded
-	IsLoading bool   // a state is being loaded: the books contain a part of it
+	IsSettled bool   // no book is inside a venue event, and no state is being loaded
+	IsLoading bool   // a state is being loaded: the books contain only part of it
 	Sequence  uint64 // of the newest record in the books
 	Books     uint64
 	Orders    uint64
 	Digest    uint64 // equal for equal books
 }
 
-// Inspect returns totals of all books. It sorts all orders to compute the digest.
+// Inspect returns totals over all books. It sorts all orders to compute the digest.
 func (b *Books) Inspect() (BooksInfo, error) {
 	info := C.lapwing_books_info{struct_size: C.uint32_t(C.sizeof_lapwing_books_info)}
 	err := b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
@@ -136,7 +136,7 @@ func (b *Books) Inspect() (BooksInfo, error) {
 	}, nil
 }
 
-// Find returns the book with that key. ErrNotFound: the instrument was not seen.
+// Find returns the book with that key. ErrNotFound: the instrument has not been seen.
 func (b *Books) Find(key BookKey) (Book, error) {
 	book := C.lapwing_book{struct_size: C.uint32_t(C.sizeof_lapwing_book)}
 	err := b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {

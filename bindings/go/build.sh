@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the package, its examples, its conformance driver and the benchmark of bench/languages into
-# build/bindings/go.
-# Exit: 0 built, 77 this machine lacks something that the last line names, 1 the build failed.
+# build/bindings/go. Exit: 0 built, 77 a requirement is missing (named on the last line), 1 the
+# build failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

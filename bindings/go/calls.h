@@ -1,5 +1,5 @@
-// Variants of C functions for Go. Through cgo, Go cannot pass a struct that contains Go pointers,
-// so these functions take the members of such structs as arguments. Rows are uint8_t and not void,
+// Variants of C functions for Go. Go cannot pass a struct that contains Go pointers through cgo, so
+// these functions take the members of such structs as arguments. Rows are uint8_t and not void,
 // which shows cgo at compile time that they contain no pointers.
 #pragma once
 

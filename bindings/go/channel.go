@@ -15,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// Message is a message of a channel.
+// Message is a channel message.
 type Message struct {
 	Type    uint32 // chosen by the sender
 	Payload []byte
@@ -27,15 +27,15 @@ type ChannelOptions struct {
 	Name            string        // shown by `lapwing info`; "": none
 	Capacity        uint64        // bytes, a power of two; 0: 1 MiB
 	MessageBytesMax uint32        // 0: 64 KiB
-	CallWindow      uint32        // accepted unanswered calls, and untaken one-way messages; 0: 64
+	CallWindow      uint32        // limit on accepted unanswered calls, and on untaken one-way messages; 0: 64
 	Wait            WaitStrategy  // how to wait; 0: WaitBackoff
 	Retry           time.Duration // how long a connect retries while no process listens, or Forever; 0: it tries once
 	NUMANode        *uint32       // allocate this side's memory on that node, or fail; nil: anywhere
-	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
+	PeerUID         *uint32       // the only user to serve, or to connect to; nil: this user and root
 	Aligned         bool          // align payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8
-	HugePages       bool          // back the memory by huge pages, or fail
+	HugePages       bool          // back the memory with huge pages, or fail
 	NoMembarrier    bool          // use a fence for each message instead of a system call
-	LateReplies     bool          // deliver replies after their call's end, marked late
+	LateReplies     bool          // deliver replies that arrive after their call's end, marked late
 }
 
 func (o *ChannelOptions) c(a *arena) C.lapwing_channel_options {
@@ -72,7 +72,7 @@ func (o *ChannelOptions) withoutName() (c C.lapwing_channel_options) {
 
 // ConnectProducer connects to a path where a consumer listens. ErrNoBus: nothing is at the path.
 // ErrPeerGone: no process listens. When ctx is canceled, the attempt continues in a goroutine until it times
-// out, after some seconds at most. The other side may then see a peer that disconnects.
+// out, after a few seconds at most. The other side may then see a peer that disconnects.
 func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
 	return newEnd[Producer](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))
 }
@@ -101,7 +101,7 @@ func connect(ctx context.Context, path string, role C.uint32_t, options ChannelO
 		func(c *C.lapwing_channel) { C.lapwing_channel_destroy(&c) })
 }
 
-// channel is the common part of the three kinds of end.
+// channel is the part shared by the three kinds of ends.
 type channel struct {
 	handle[*C.lapwing_channel]
 }
@@ -142,7 +142,7 @@ var channelRoles = []string{ChannelProducer: "producer", ChannelConsumer: "consu
 type ChannelInfo struct {
 	Role            ChannelRole
 	ConnectionID    ID     // the same on both sides
-	MessageBytesMax uint64 // for a consumer, of messages that arrive; otherwise, of those that are sent
+	MessageBytesMax uint64 // of messages that arrive (consumer) or are sent (otherwise)
 	Sent            uint64
 	Received        uint64 // and released
 	Released        uint64 // sent messages that the other side reports as released
@@ -216,7 +216,8 @@ func (s *sender) Send(ctx context.Context, message Message) error {
 	})
 }
 
-// SendBatch copies messages into the channel, in order. sent is the number that were sent, even on failure.
+// SendBatch copies messages into the channel, in order. sent is the number of messages that were sent, even on
+// failure.
 func (s *sender) SendBatch(ctx context.Context, messages []Message) (sent int, err error) {
 	if len(messages) == 0 {
 		return 0, nil

@@ -324,7 +324,7 @@ func TestACallEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T) {
 	time.AfterFunc(20*time.Millisecond, cancel)
 	_, err = client.Call(canceled, lapwing.Message{Type: 8})
 	wantCode(t, err, lapwing.ErrInterrupted)
-	wantCode(t, client.FinishAny(lapwing.NoWait, new(lapwing.Reply)), lapwing.ErrMisuse) // no call is under way
+	wantCode(t, client.FinishAny(lapwing.NoWait, new(lapwing.Reply)), lapwing.ErrMisuse) // no call is pending
 
 	call, err := client.Start(within(t), lapwing.Message{Type: 1, Payload: number(4)})
 	if err != nil {
@@ -370,7 +370,7 @@ func TestConnectingEndsInTheWayItFails(t *testing.T) {
 	_, err := lapwing.ConnectProducer(within(t), t.TempDir()+"/none", lapwing.ChannelOptions{})
 	wantCode(t, err, lapwing.ErrNoBus)
 
-	_, path := listen(t) // without a call of accept
+	_, path := listen(t) // without calling accept
 	short, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	_, err = lapwing.ConnectProducer(short, path, lapwing.ChannelOptions{})

@@ -38,8 +38,8 @@ func (c *Consumer) Receive(ctx context.Context, message *Message) error {
 	})
 }
 
-// Peek copies as many messages as are available and fit, beginning with the first one that is not released. It
-// returns their number, and reuses the memory of their payloads.
+// Peek copies as many messages as are available and fit, beginning with the first unreleased one. It returns
+// their number, and reuses the memory of their payloads.
 func (c *Consumer) Peek(ctx context.Context, messages []Message) (int, error) {
 	count := 0
 	err := c.peek(ctx, len(messages), func(_ *C.lapwing_channel, found []C.lapwing_message, _ *C.lapwing_error) C.lapwing_result {
@@ -85,13 +85,14 @@ func (c *Consumer) Arm() (bool, error) { return c.arm(0) }
 // Close closes the handle. If a view is not done, it returns ErrMisuse and the handle stays open.
 func (c *Consumer) Close() error {
 	refuse := func() error { return c.views.refuse(-1) }
-	if err := refuse(); err != nil { // before Close ends the wait under way
+	if err := refuse(); err != nil { // before Close ends the current wait
 		return err
 	}
-	return c.closeUnless(refuse) // a peek that was under way may have created a view
+	return c.closeUnless(refuse) // a peek in progress may have created a view
 }
 
-// peek calls use with the borrowed messages during the call, so that no other call can release them meanwhile.
+// peek calls use with the borrowed messages during the C call, so that no other call can release them
+// meanwhile.
 func (c *Consumer) peek(ctx context.Context, max int,
 	use func(*C.lapwing_channel, []C.lapwing_message, *C.lapwing_error) C.lapwing_result) error {
 	return c.wait(ctx, func(end *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -135,10 +136,10 @@ func (m *UnsafeMessage) Done() {
 	}
 }
 
-// views counts the views that are not done, for each message that is not released.
+// views counts the views that are not done, for each unreleased message.
 type views struct {
 	mu    sync.Mutex
-	first uint64 // number of the first message that is not released, from 0
+	first uint64 // number of the first unreleased message, from 0
 	open  map[uint64]int
 }
 

@@ -12,8 +12,8 @@ type Cursor struct {
 	cursorHandle
 }
 
-// Commit is the content of a cursor: everything up to the position is processed. The two numbers are the end
-// of the program's own output at that position: a length and the number of a file, or 0.
+// Commit is the content of a cursor: everything up to the position has been processed. The two numbers are the
+// end of the program's own output at that position: a length and the number of a file, or 0.
 type Commit struct {
 	Position    Position
 	OutputBytes uint64
@@ -22,7 +22,7 @@ type Commit struct {
 
 // CursorOptions are the options of OpenCursor. A zero field has its default.
 type CursorOptions struct {
-	Durable bool // no power cut reverts a commit; each costs a sync
+	Durable bool // a power cut never reverts a commit; each costs a sync
 }
 
 // OpenCursor takes the lock of the file and reads the file. It waits for the lock until ctx is done (ErrInUse),
@@ -46,7 +46,7 @@ func OpenCursor(ctx context.Context, path string, options CursorOptions) (*Curso
 	return c, nil
 }
 
-// Last returns the last commit. ErrNotFound: nothing was committed yet.
+// Last returns the last commit. ErrNotFound: nothing has been committed yet.
 func (c *Cursor) Last() (Commit, error) {
 	var position C.lapwing_position
 	var bytes, file C.uint64_t

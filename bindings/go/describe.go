@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Describe returns the schema of a struct, for PublisherOptions and SubscriberOptions. The fields of the
-// struct are numbers, bytes, arrays of them and structs. Tags add information that the Go type lacks:
+// Describe returns the schema of a struct, for PublisherOptions and SubscriberOptions. The fields of the struct
+// are numbers, bytes, structs, and arrays of these. Tags add information that the Go type lacks:
 //
 //	type Quote struct {
 //		TsRecv     uint64 `lapwing:",time"`
@@ -17,10 +17,10 @@ import (
 //	}
 //
 // A tag begins with the field's name, by default the Go name in snake case (ts_recv). Any of these options may
-// follow: the roles time, key, publish_time and spare, and the units price, utc_ns and flags. char makes a byte
-// a letter, and text makes an array of bytes a text. A field "_" is spare. The fields of a struct get its
-// name as a prefix ("bid_px"), unless it is embedded or its tag has inline. An array of numbers or structs
-// becomes a field for each element, with the suffix "_00", "_01" and so on.
+// follow: the roles time, key, publish_time and spare, and the units price, utc_ns and flags. char turns a byte
+// into a letter, and text turns an array of bytes into a text. A field "_" is spare. The fields of a nested
+// struct get its name as a prefix ("bid_px"), unless it is embedded or its tag has inline. An array of numbers
+// or structs becomes a field for each element, with the suffix "_00", "_01" and so on.
 func Describe(name string, version int, record any) (*Schema, error) {
 	t, err := structOf(record)
 	if err != nil {

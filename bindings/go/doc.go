@@ -1,10 +1,10 @@
 // Package lapwing publishes and reads buses of market data on one Linux machine, and sends messages
-// over channels between two processes. It calls Lapwing's C library, which it loads
-// when it is first used: the file that LAPWING_LIBRARY names, else the file whose path was linked in with
+// over channels between two processes. It calls Lapwing's C library, which it loads when it is first used: the
+// file that LAPWING_LIBRARY names, or else the file whose path was linked in with
 //
 //	go build -ldflags "-X lapwing.example/go/lapwing.libraryPath=/opt/lapwing/lib/liblapwing.so.1"
 //
-// else the system's liblapwing.so.1. A library with an incompatible ABI is refused.
+// or else the system's liblapwing.so.1. A library with an incompatible ABI is refused.
 //
 // # Waiting
 //
@@ -22,7 +22,7 @@
 //
 // A handle (Publisher, Subscriber, Cursor, History, Books, Listener, Producer, Consumer, Duplex, WaitSet)
 // serves one call at a time, from any goroutine. A call that overlaps another one returns [ErrMisuse].
-// Interrupt and Close may be called at any time, and both end the wait under way. Close frees everything, and
+// Interrupt and Close may be called at any time, and both end the current wait. Close frees everything, and
 // does not wait for a disk or a peer. The garbage collector closes forgotten objects, and reports them with
 // [log/slog].
 //

@@ -19,13 +19,13 @@ import (
 // send one-way messages.
 type Duplex struct {
 	sender
-	found    C.lapwing_reply // of the call under way
+	found    C.lapwing_reply // of the current call
 	incoming C.lapwing_request
 }
 
 func (d *Duplex) open(c *C.lapwing_channel) { d.adopt(c, "Duplex") }
 
-// Request is a call of the other side, or a one-way message.
+// Request is a call or a one-way message from the other side.
 type Request struct {
 	Call    uint64 // pass it to Reply; 0: one-way, no reply is expected
 	Message        // in Go memory, which the next Next reuses
@@ -34,7 +34,7 @@ type Request struct {
 // Reply is the end of a call.
 type Reply struct {
 	Call    uint64 // 0: no call has ended
-	IsLate  bool   // the call had ended already
+	IsLate  bool   // the call had already ended
 	IsError bool   // the payload is an error's text, Code its number
 	Code    uint32 // chosen by the server
 	Message        // in Go memory, which the next Finish into this Reply reuses
@@ -48,7 +48,7 @@ func (r *Reply) Err() error {
 	return &CallError{Code: r.Code, Text: string(r.Payload)}
 }
 
-// CallError is an error with which the other side's program answered a call.
+// CallError is an error that the other side's program returned for a call.
 type CallError struct {
 	Code uint32 // chosen by the server
 	Text string
@@ -67,7 +67,7 @@ func (d *Duplex) Call(ctx context.Context, request Message) (Message, error) {
 	}
 	var reply Reply
 	if err := d.Finish(ctx, call, &reply); err != nil {
-		_ = d.Cancel(call) // otherwise the call would stay under way; misuse if it has ended
+		_ = d.Cancel(call) // otherwise the call would stay pending; misuse if it has ended
 		return Message{}, err
 	}
 	return reply.Message, reply.Err()
@@ -84,8 +84,8 @@ func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err e
 }
 
 // Finish waits until that call ends, at most until the deadline of its Start. If ctx is done first, the call
-// stays under way. Finish returns nil if the other side answered with an error: see Reply.Err.
-// ErrMisuse: there is no such call. ErrInvalidArgument: ctx is NoWait. To poll, use FinishAny.
+// stays pending. Finish returns nil if the other side answered with an error: see Reply.Err. ErrMisuse: there
+// is no such call. ErrInvalidArgument: ctx is NoWait. To poll, use FinishAny.
 func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
 	if ctx == NoWait {
 		return invalid("Finish cannot poll for one call; use FinishAny with NoWait")
@@ -96,7 +96,7 @@ func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
 }
 
 // FinishAny waits for the next call that ends, or a late reply. reply.Call identifies it, even if the call
-// ended with an error. ErrMisuse: no call is under way.
+// ended with an error. ErrMisuse: no call is pending.
 func (d *Duplex) FinishAny(ctx context.Context, reply *Reply) error {
 	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_channel_finish_any(c, timeout, &d.found, e)
@@ -110,7 +110,7 @@ func (d *Duplex) Cancel(call uint64) error {
 	})
 }
 
-// Next waits for the next call or one-way message of the other side.
+// Next waits for the next call or one-way message from the other side.
 func (d *Duplex) Next(ctx context.Context, request *Request) error {
 	return d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		d.incoming = C.lapwing_request{struct_size: C.uint32_t(C.sizeof_lapwing_request)}
@@ -121,7 +121,7 @@ func (d *Duplex) Next(ctx context.Context, request *Request) error {
 	})
 }
 
-// Reply answers a call that Next returned, in any order. ErrMisuse: it is not a call, or was answered.
+// Reply answers a call that Next returned, in any order. ErrMisuse: it is not a call, or was already answered.
 func (d *Duplex) Reply(ctx context.Context, call uint64, reply Message) error {
 	return d.reply(ctx, call, false, 0, reply)
 }

@@ -18,15 +18,15 @@ type Code int32
 
 const (
 	ErrInvalidArgument Code = C.LAPWING_ERROR_INVALID_ARGUMENT   // the arguments contradict each other or a stated limit
-	ErrNoBus           Code = C.LAPWING_ERROR_NO_BUS             // no bus at this directory, no such channel
+	ErrNoBus           Code = C.LAPWING_ERROR_NO_BUS             // no bus in this directory, or no such channel
 	ErrInUse           Code = C.LAPWING_ERROR_IN_USE             // another process uses this bus, journal, path or cursor
 	ErrNotPermitted    Code = C.LAPWING_ERROR_NOT_PERMITTED      // refused by the kernel or by an ownership check
 	ErrNoSpace         Code = C.LAPWING_ERROR_NO_SPACE           // the disk or the tmpfs is full
 	ErrSystem          Code = C.LAPWING_ERROR_SYSTEM             // any other failed system call: Error.Errno
 	ErrDamaged         Code = C.LAPWING_ERROR_DAMAGED            // durable bytes differ from those that were written
 	ErrABIMismatch     Code = C.LAPWING_ERROR_ABI_MISMATCH       // the other side, or the library, has another ABI version
-	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // the path is a file or directory of another kind
-	ErrJournalFailed   Code = C.LAPWING_ERROR_JOURNAL_FAILED     // the journal's first failed write or sync
+	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // the path is another kind of file or directory
+	ErrJournalFailed   Code = C.LAPWING_ERROR_JOURNAL_FAILED     // a journal write or sync failed
 	ErrNoJournal       Code = C.LAPWING_ERROR_NO_JOURNAL         // this bus keeps no journal
 	ErrPruned          Code = C.LAPWING_ERROR_PRUNED             // the journal no longer keeps that sequence
 	ErrTimedOut        Code = C.LAPWING_ERROR_TIMED_OUT          // the context's deadline passed during the wait
@@ -43,15 +43,15 @@ const (
 	ErrNotFound        Code = C.LAPWING_ERROR_NOT_FOUND          // a file, schema or sequence does not exist
 	ErrStoppedAtGap    Code = C.LAPWING_ERROR_STOPPED_AT_GAP     // there was a gap, and the policy is to stop at one
 	ErrPeerGone        Code = C.LAPWING_ERROR_PEER_GONE          // a channel's other side has ended
-	ErrCorrupt         Code = C.LAPWING_ERROR_CORRUPT            // a channel's other side wrote data that is not allowed
+	ErrCorrupt         Code = C.LAPWING_ERROR_CORRUPT            // a channel's other side wrote invalid data
 	ErrWouldBlock      Code = C.LAPWING_ERROR_WOULD_BLOCK        // nothing is available, and the call does not wait
-	ErrMisuse          Code = C.LAPWING_ERROR_MISUSE             // invalid use of a call, which had no effect
+	ErrMisuse          Code = C.LAPWING_ERROR_MISUSE             // a call was used incorrectly and had no effect
 	ErrInterrupted     Code = C.LAPWING_ERROR_INTERRUPTED        // Interrupt, or a canceled context, ended the wait
-	ErrTooSmall        Code = C.LAPWING_ERROR_TOO_SMALL          // too little memory for a row or message; none was taken
+	ErrTooSmall        Code = C.LAPWING_ERROR_TOO_SMALL          // buffer too small for a row or message
 	ErrNoMemory        Code = C.LAPWING_ERROR_NO_MEMORY          // memory is exhausted
 	ErrForked          Code = C.LAPWING_ERROR_FORKED             // the handle belongs to the parent of this forked process
 	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event comes before the next record: read it
-	ErrNoAnswer        Code = C.LAPWING_ERROR_NO_ANSWER          // the publisher did not answer a join; the subscriber has ended
+	ErrNoAnswer        Code = C.LAPWING_ERROR_NO_ANSWER          // no answer to the join; the subscriber has ended
 )
 
 // String returns the name, such as "timed-out". It returns "unknown" for an unknown number.
@@ -64,7 +64,7 @@ func (c Code) String() string {
 
 func (c Code) Error() string { return "lapwing: " + c.String() }
 
-// Error is the error type of every call of this package. errors.Is compares it with a Code, with its Errno, and
+// Error is the error type of every call in this package. errors.Is compares it with a Code, with its Errno, and
 // with its cause: the error of a context, or os.ErrClosed for a closed handle.
 type Error struct {
 	Code    Code
@@ -105,7 +105,7 @@ func (e *Error) Unwrap() []error {
 	return causes
 }
 
-// CodeOf returns the number of an error of this package, and 0 for nil and any other error.
+// CodeOf returns the number of an error from this package, and 0 for nil and any other error.
 func CodeOf(err error) Code {
 	var code Code
 	errors.As(err, &code)
@@ -163,7 +163,7 @@ func ended(ctx context.Context) error {
 	return &Error{Code: ErrInterrupted, Message: "the context was canceled", cause: cause}
 }
 
-// refuse converts an error of this package to one of C, within a call.
+// refuse converts an error from this package to a C error, within a call.
 func refuse(e *C.lapwing_error, err error) C.lapwing_result {
 	var made *Error
 	errors.As(err, &made)

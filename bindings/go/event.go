@@ -14,13 +14,13 @@ const (
 	EventSession          EventKind = C.LAPWING_EVENT_SESSION           // a session begins at Sequence
 	EventReset            EventKind = C.LAPWING_EVENT_RESET             // another history begins at Sequence
 	EventCaughtUp         EventKind = C.LAPWING_EVENT_CAUGHT_UP         // everything up to the join, Sequence, was delivered
-	EventStale            EventKind = C.LAPWING_EVENT_STALE             // the publisher lives and is silent
+	EventStale            EventKind = C.LAPWING_EVENT_STALE             // the publisher is alive but silent
 	EventPublisherGone    EventKind = C.LAPWING_EVENT_PUBLISHER_GONE    // it ended without closing; waiting for the next one
 	EventClosed           EventKind = C.LAPWING_EVENT_CLOSED            // the session was closed after Sequence
 	EventSnapshotComplete EventKind = C.LAPWING_EVENT_SNAPSHOT_COMPLETE // the state is complete, as of Sequence
-	EventNoSnapshot       EventKind = C.LAPWING_EVENT_NO_SNAPSHOT       // no checkpoint can be used; Sequence comes first
-	EventBehind           EventKind = C.LAPWING_EVENT_BEHIND            // fallen behind BehindRecords or BehindTime
-	EventLive             EventKind = C.LAPWING_EVENT_LIVE              // everything that was published is taken
+	EventNoSnapshot       EventKind = C.LAPWING_EVENT_NO_SNAPSHOT       // no usable checkpoint; starts at Sequence
+	EventBehind           EventKind = C.LAPWING_EVENT_BEHIND            // behind by BehindRecords or BehindTime
+	EventLive             EventKind = C.LAPWING_EVENT_LIVE              // every published record has been taken
 )
 
 func (k EventKind) String() string { return nameOf(int(k), eventKinds) }
@@ -38,7 +38,7 @@ const (
 	CauseNone       Cause = 0
 	CauseLapped     Cause = C.LAPWING_CAUSE_LAPPED      // the publisher overwrote them before they were read
 	CauseSession    Cause = C.LAPWING_CAUSE_SESSION     // between a dead session and the next one
-	CauseVoid       Cause = C.LAPWING_CAUSE_VOID        // will never exist; recorded after a power cut
+	CauseVoid       Cause = C.LAPWING_CAUSE_VOID        // they will never exist, as recorded after a power cut
 	CausePruned     Cause = C.LAPWING_CAUSE_PRUNED      // retention removed them
 	CauseDamaged    Cause = C.LAPWING_CAUSE_DAMAGED     // the journal's bytes fail their checksum, or are missing
 	CauseNotRelayed Cause = C.LAPWING_CAUSE_NOT_RELAYED // mirrored bus: they did not arrive from the origin
@@ -57,7 +57,7 @@ type Event struct {
 	Sequence uint64
 	// For gap and lost, and after a gap for snapshot-complete and no-snapshot.
 	First    uint64 // of the missing range
-	Last     uint64 // inclusive; First - 1: nothing is missing, and Text has the reason
+	Last     uint64 // inclusive; First - 1: nothing is missing, and Text contains the reason
 	Resume   uint64 // the next sequence that is tried in the ring
 	Fillable bool   // the journal holds the range
 	// For the records that follow.
@@ -93,7 +93,7 @@ func goEvent(e *C.lapwing_event) *Event {
 	}
 }
 
-// String returns the event in a line, such as "gap 501..1139 lapped".
+// String returns the event as one line, such as "gap 501..1139 lapped".
 func (e *Event) String() string {
 	if e.Kind == EventGap || e.Kind == EventLost {
 		return fmt.Sprintf("%v %d..%d %v", e.Kind, e.First, e.Last, e.Cause)

@@ -15,7 +15,7 @@ import (
 // cleanup refer to it without keeping the Go handle alive.
 type core[P comparable] struct {
 	mu        sync.Mutex // keeps interrupt away from a handle that is being destroyed
-	c         P          // nil once it is destroyed
+	c         P          // nil once destroyed
 	what      string     // "Subscriber"
 	interrupt func(P)    // nil: the handle has no waits
 	destroy   func(P)    // never waits
@@ -64,9 +64,9 @@ func (k *core[P]) leaked() {
 
 // handle is a C handle of type P that serves one call at a time.
 //
-// Contexts: a C interrupt ends the wait under way, or else the next one. A handle watches the context of its
-// last wait, and interrupts the wait when the context is done. The interrupt can come late, after that wait has
-// ended by itself. Therefore a wait that is interrupted without a reason continues.
+// Contexts: a C interrupt ends the current wait, or the next one if there is none. A handle watches the context
+// of its last wait, and interrupts the wait when the context is done. The interrupt can come late, after that
+// wait has ended by itself. Therefore a wait that is interrupted without a reason continues.
 type handle[P comparable] struct {
 	*core[P]
 	busy    sync.Mutex  // held during a call; Close waits for it
@@ -85,7 +85,7 @@ func (h *handle[P]) own(c P, what string, interrupt, destroy func(P)) {
 	h.cleanup = runtime.AddCleanup(h, (*core[P]).leaked, h.core)
 }
 
-// begin begins a call of the handle. end ends it.
+// begin begins a call on the handle. end ends it.
 func (h *handle[P]) begin() error {
 	if h.core == nil {
 		return misuse("this handle was never opened")
@@ -168,7 +168,7 @@ func (h *handle[P]) wait(ctx context.Context,
 }
 
 // watch interrupts the handle when ctx is done. Contexts with the same Done channel share the watch, so a loop
-// of waits in one context sets it up once.
+// of waits with one context sets it up once.
 func (h *handle[P]) watch(ctx context.Context) {
 	done := ctx.Done()
 	if done == h.watched {
@@ -183,8 +183,8 @@ func (h *handle[P]) watch(ctx context.Context) {
 	}
 }
 
-// Interrupt ends the wait under way, or else the next one, with ErrInterrupted, once. It may be called
-// at any time, from any goroutine.
+// Interrupt ends the current wait, or the next one if there is none, with ErrInterrupted. It may be called at
+// any time, from any goroutine.
 func (h *handle[P]) Interrupt() {
 	if h.core != nil {
 		h.asked.Store(true)
@@ -192,11 +192,12 @@ func (h *handle[P]) Interrupt() {
 	}
 }
 
-// Close frees everything. It ends the wait under way, and does not wait for a disk or a peer itself.
-// Afterwards every call returns ErrMisuse, which is also os.ErrClosed. Close is idempotent.
+// Close frees everything. It ends the current wait, and does not itself wait for a disk or a peer. Afterwards
+// every call returns ErrMisuse, which is also os.ErrClosed. Close is idempotent.
 func (h *handle[P]) Close() error { return h.closeUnless(func() error { return nil }) }
 
-// closeUnless closes the handle once no call is under way. If against returns an error, the handle stays open.
+// closeUnless closes the handle once no call is in progress. If against returns an error, the handle stays
+// open.
 func (h *handle[P]) closeUnless(against func() error) error {
 	if h.core == nil {
 		return nil

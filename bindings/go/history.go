@@ -47,7 +47,7 @@ type HistoryInfo struct {
 	RecordBytes int
 	SchemaName  string
 	JournalID   ID
-	Oldest      uint64 // the oldest that retention has kept
+	Oldest      uint64 // the oldest that is retained
 	Archived    uint64 // the newest that can be read
 	Durable     uint64
 }
@@ -72,7 +72,7 @@ func (h *History) Inspect() (HistoryInfo, error) {
 }
 
 // Read copies rows from `first` on into the batch, or returns one event, EventLost. ErrWouldBlock:
-// `first` is beyond HistoryInfo.Archived. ErrInvalidArgument: it is not a sequence.
+// `first` is beyond HistoryInfo.Archived. ErrInvalidArgument: `first` is not a sequence.
 func (h *History) Read(first uint64, b *Batch) error {
 	err := h.call(func(c *C.lapwing_history, e *C.lapwing_error) C.lapwing_result {
 		return C.lw_history_read(c, C.uint64_t(first), b.rows(), b.rowsBytes(), b.sequences(), b.rowsMax(),
@@ -113,9 +113,9 @@ func (h *History) FindTime(t time.Time) (uint64, error) {
 	return uint64(sequence), err
 }
 
-// UnsafeMap maps the rows first to last, up to the end of the finished segment with `first`. Continue at
-// View.First + View.Count. Errors: ErrWouldBlock (the segment still grows: use Read),
-// ErrNotPermitted (others may write to the file: use Read), ErrPruned, ErrNotFound (a void), ErrDamaged.
+// UnsafeMap maps the rows first to last, up to the end of the finished segment that contains `first`. Continue
+// at View.First + View.Count. Errors: ErrWouldBlock (the segment is still growing: use Read), ErrNotPermitted
+// (others may write to the file: use Read), ErrPruned, ErrNotFound (a void), ErrDamaged.
 func (h *History) UnsafeMap(first, last uint64) (*UnsafeView, error) {
 	view := &mapping{c: C.lapwing_view{struct_size: C.uint32_t(C.sizeof_lapwing_view)}}
 	err := h.call(func(c *C.lapwing_history, e *C.lapwing_error) C.lapwing_result {
@@ -134,7 +134,7 @@ func (h *History) UnsafeMap(first, last uint64) (*UnsafeView, error) {
 	return v, nil
 }
 
-// UnsafeView is rows of a journal file in place: read-only, shared memory. A write to it, or a read after
+// UnsafeView contains rows of a journal file in place: read-only, shared memory. A write to it, or a read after
 // Close, crashes the program. A view may outlive its History.
 type UnsafeView struct {
 	First    uint64 // sequence of row 0; row i is First + i

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// Item is a record, an entry of a state, or an event, depending on Kind.
+// Item is a record, a state entry, or an event, depending on Kind.
 type Item struct {
 	Kind      BatchKind
 	Sequence  uint64 // of the record, or the event's
@@ -16,13 +16,13 @@ type Item struct {
 	types     *rowTypes
 }
 
-// Items yields records, entries of states and events, one at a time and in order:
+// Items yields records, state entries and events, one at a time and in order:
 //
 //	for item, err := range subscriber.Items(ctx) { … }
 //
-// The loop ends without an error when the bus was closed and EndAtClose is set. If the subscriber ends
-// otherwise, or ctx is done, the last iteration yields the error. After an early exit from a loop, another loop
-// continues with the next item. While there are rows that Items has read but not yielded, Read and ReadOne
+// The loop ends without an error when the bus is closed and EndAtClose is set. If the subscriber ends for
+// another reason, or ctx is done, the last iteration yields the error. After an early exit from a loop, another
+// loop continues with the next item. While there are rows that Items has read but not yielded, Read and ReadOne
 // return ErrMisuse.
 func (s *Subscriber) Items(ctx context.Context) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
@@ -139,7 +139,7 @@ func (i *items) refuse() error {
 	return nil
 }
 
-// delivered returns the sequence of the record that was yielded last, if its batch has more rows. Otherwise 0.
+// delivered returns the sequence of the last yielded record if its batch has more rows, and 0 otherwise.
 func (i *items) delivered() uint64 {
 	if i.left() == 0 || i.yielded == 0 {
 		return 0

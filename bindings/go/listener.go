@@ -7,14 +7,14 @@ import "context"
 
 type listenerHandle = handle[*C.lapwing_listener]
 
-// Listener owns a channel's path, and serves one peer after another.
+// Listener owns a channel's path and serves one peer after another.
 type Listener struct {
 	listenerHandle
 }
 
 // ListenerOptions are the options of Listen and TakeOver. A zero field has its default.
 type ListenerOptions struct {
-	PeerUID *uint32 // only that user is served; nil: this user and root
+	PeerUID *uint32 // the only user to serve; nil: this user and root
 }
 
 func (o ListenerOptions) c() C.lapwing_channel_options {
@@ -50,7 +50,7 @@ func Listen(path string, options ListenerOptions) (*Listener, error) {
 }
 
 // TakeOver replaces the process that listens there now, as soon as that process accepts or tends. When ctx is
-// canceled, the attempt continues in a goroutine for some seconds, and closes the listener if it succeeds.
+// canceled, the attempt continues in a goroutine for a few seconds, and closes the listener if it succeeds.
 func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Listener, error) {
 	made, err := openPeer(ctx, 0,
 		func(timeout C.int64_t, made **C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
@@ -98,7 +98,7 @@ func (l *Listener) accept(ctx context.Context, role C.uint32_t, options ChannelO
 	return made, err
 }
 
-// Tend drops clients that stay silent, and lets a successor take over. Call it while a peer is served. It never
+// Tend drops clients that stay silent, and lets a successor take over. Call it while serving a peer. It never
 // waits. ErrClosed: the listener was handed over.
 func (l *Listener) Tend() error {
 	return l.call(func(l *C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
@@ -106,8 +106,8 @@ func (l *Listener) Tend() error {
 	})
 }
 
-// FD returns a descriptor for an event loop. Do not close it. It is readable when the last call, accept or
-// Tend, has something to do. After the listener was handed over, FD returns -1 and ErrClosed.
+// FD returns a descriptor for an event loop. Do not close it. It is readable when the call that was made last,
+// accept or Tend, has something to do. After the listener was handed over, FD returns -1 and ErrClosed.
 func (l *Listener) FD() (int, error) {
 	fd := C.int32_t(-1)
 	err := l.call(func(l *C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {

@@ -21,7 +21,7 @@ var logging struct {
 	done chan struct{}
 }
 
-// SetLog passes each line of the log to fn. The log contains the lines of all publishers of the process. By
+// SetLog passes each line of the log to fn. The log contains the lines of all publishers in the process. By
 // default, and with nil, lines are dropped. fn is called by a goroutine that empties the library's queue 20
 // times a second, and must not call SetLog. Once SetLog returns, the function that was set before is no longer
 // called.

@@ -11,21 +11,21 @@ type membership struct {
 	id  C.uint64_t // of the source in the set
 }
 
-// setUse orders the calls of a wait set and of its sources. In C, a wait of the set uses all its sources: no
-// call of a source may overlap it, and no source may be destroyed during it. In Go, such a call is refused.
+// setUse orders the calls of a wait set and of its sources. In C, a wait on the set uses all its sources: no
+// call on a source may overlap it, and no source may be destroyed during it. In Go, such a call is refused.
 // Close may be called at any time: it interrupts the wait, which continues afterwards.
 type setUse struct {
 	interrupt func()
 
 	mu        sync.Mutex
 	changed   sync.Cond
-	inCall    bool // a call of the set in C is under way
+	inCall    bool // a C call on the set is in progress
 	isWait    bool // the call waits
-	inSources int  // calls of sources that are under way
+	inSources int  // calls on sources in progress
 	leaving   int  // sources that wait for their destruction
 }
 
-// beginCall begins a call of the set. false: a wait cannot begin, because a source is in a call.
+// beginCall begins a call on the set. false: a wait cannot begin, because a source is in a call.
 func (u *setUse) beginCall(isWait bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +46,7 @@ func (u *setUse) endCall() {
 	u.changed.Broadcast()
 }
 
-// beginSource begins a call of a source. false: the set waits.
+// beginSource begins a call on a source. false: the set is waiting.
 func (u *setUse) beginSource() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -63,7 +63,7 @@ func (u *setUse) endSource() {
 	u.inSources--
 }
 
-// leave destroys a source, or the set itself, while no call of the set is under way.
+// leave destroys a source, or the set itself, while no call on the set is in progress.
 func (u *setUse) leave(destroy func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

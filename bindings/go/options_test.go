@@ -101,7 +101,7 @@ func TestAgesAreMeasuredOfRecordsThatArePublishedWithTheirTime(t *testing.T) {
 			}
 		}
 		ages, err := s.Ages()
-		if !restamped { // the time of publishing is the feed's
+		if !restamped { // the publish time is the feed's
 			wantCode(t, err, lapwing.ErrNotFound)
 			continue
 		}
@@ -111,7 +111,7 @@ func TestAgesAreMeasuredOfRecordsThatArePublishedWithTheirTime(t *testing.T) {
 	}
 }
 
-// Two versions of a record with the same name and size, but another name of the second field.
+// Two versions of a record with the same name and size, but different names for the second field.
 type pairOld struct{ First, Old uint64 }
 type pairRenamed struct{ First, Renamed uint64 }
 

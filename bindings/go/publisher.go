@@ -41,27 +41,27 @@ var onJournalFailures = []C.lapwing_on_journal_failure{
 // PublisherOptions are the options of OpenPublisher. A zero field has its default; see "Options" in the
 // package documentation.
 type PublisherOptions struct {
-	Directory        string           // of the bus; required; made if it is missing
+	Directory        string           // of the bus; required; created if it is missing
 	Name             string           // "": the directory's last component
-	SchemaName       string           // of a shipped schema, or your own; "": the name of Schema, else "bytes"
+	SchemaName       string           // of a shipped schema, or your own; "": the name of Schema, or else "bytes"
 	Schema           *Schema          // see Describe and SchemaNamed; nil: none, or the shipped one of SchemaName
-	RecordBytes      int              // 8 to 4,088; 0: the size in Schema, else 56
-	Capacity         uint64           // slots, a power of two; 0: what fits, up to 1,048,576
-	RingDirectory    string           // "": the bus directory on tmpfs, else one in /dev/shm
+	RecordBytes      int              // 8 to 4,088; 0: the size in Schema, or else 56
+	Capacity         uint64           // slots, a power of two; 0: as many as fit, up to 1,048,576
+	RingDirectory    string           // "": the bus directory if it is on tmpfs, or else one in /dev/shm
 	JournalDirectory string           // "": <directory>/journal
 	SegmentBytes     uint64           // of slots, a power of two; 0: 64 MiB
-	SyncInterval     time.Duration    // of the journal, or OnRequest: only by Flush; 0: 10 ms
-	RetainBytes      uint64           // the oldest segments above it are removed; 0: no limit
-	RetainAge        time.Duration    // segments whose newest record is older are removed, or Never; 0: Never
+	SyncInterval     time.Duration    // time between syncs, or OnRequest: only by Flush; 0: 10 ms
+	RetainBytes      uint64           // when the total exceeds this, the oldest segments are removed; 0: no limit
+	RetainAge        time.Duration    // age at which segments are removed, or Never; 0: Never
 	OnJournalLag     OnJournalLag     // 0: LagWait
 	OnJournalFailure OnJournalFailure // 0: FailureContinue
-	NoJournal        bool             // lapped records are lost to readers
-	HugePages        bool             // the ring is backed by huge pages, or open fails
+	NoJournal        bool             // keep no journal: readers lose lapped records
+	HugePages        bool             // back the ring with huge pages, or fail
 	Resume           bool             // continue SourceID after its records in the journal
-	Restamped        bool             // the times of publishing are this publisher's, not the feed's
+	Restamped        bool             // the publish times are this publisher's, not the feed's
 	Group            *uint32          // gid whose members may read; nil: only this user and root
 	Metadata         []byte           // raw DBN metadata of the feed; nil: none
-	SourceID         uint64           // of the source of the records; the journal stores it; 0: none
+	SourceID         uint64           // id of the records' source; the journal stores it; 0: none
 	SourceOffset     uint64           // records of the source before the first that is published; 0: none
 }
 
@@ -114,8 +114,8 @@ type Publisher struct {
 	types       *rowTypes
 }
 
-// OpenPublisher takes the bus, settles the last session and begins a new one. If another publisher uses the
-// bus, OpenPublisher waits for its end until ctx is done (ErrInUse).
+// OpenPublisher takes the bus, settles the last session and begins a new one. If another publisher is using the
+// bus, OpenPublisher waits until it ends or ctx is done (ErrInUse).
 func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, error) {
 	var a arena
 	defer a.free()
@@ -143,7 +143,7 @@ func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, e
 	return p, nil
 }
 
-// RecordBytes returns the size of the bus's records.
+// RecordBytes returns the record size of the bus.
 func (p *Publisher) RecordBytes() int { return p.recordBytes }
 
 // PublishRow publishes one T, like PublishRows, and returns its sequence.
@@ -183,8 +183,8 @@ func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordByte
 
 // PublishRows publishes Ts, which must not contain pointers. ErrRecordSize: T does not have the size of
 // the bus's records, or the fields of T differ from the description of the bus. The error names the
-// first field that differs. Names, offsets and types are compared like in Schema.Check, once for each
-// type. Arrays of bytes are not compared.
+// first field that differs. Names, offsets and types are compared as in Schema.Check, once for each type.
+// Arrays of bytes are not compared.
 func PublishRows[T any](ctx context.Context, p *Publisher, rows []T) (last uint64, err error) {
 	if err := checkRows[T](p.types); err != nil {
 		return 0, err
@@ -206,23 +206,23 @@ func (p *Publisher) Flush(ctx context.Context) (durable uint64, err error) {
 }
 
 // Shutdown ends the session: it makes everything durable, records the end and notifies subscribers. If ctx is
-// done first, a thread of the library continues, and a later Shutdown returns how the session ended. Close is
-// still required, and does not wait for any of this.
+// done first, a library thread continues, and a later Shutdown returns how the session ended. Close is still
+// required, and does not wait for any of this.
 func (p *Publisher) Shutdown(ctx context.Context) error {
 	return p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_publisher_close(c, timeout, e)
 	})
 }
 
-// Settled is how a start settled the session before it.
+// Settled is how a start settled the previous session.
 type Settled uint32
 
 const (
-	SettledFresh     Settled = C.LAPWING_SETTLED_FRESH     // no journal yet: a new one
+	SettledFresh     Settled = C.LAPWING_SETTLED_FRESH     // no journal yet: a new one was begun
 	SettledContinued Settled = C.LAPWING_SETTLED_CONTINUED // the last session had ended cleanly
-	SettledRecovered Settled = C.LAPWING_SETTLED_RECOVERED // it was killed; the missing records were in the ring
-	SettledCut       Settled = C.LAPWING_SETTLED_CUT       // power cut: cut at durable, the rest reserved is a void
-	SettledReset     Settled = C.LAPWING_SETTLED_RESET     // the journal had failed: a new one
+	SettledRecovered Settled = C.LAPWING_SETTLED_RECOVERED // killed; the missing records were in the ring
+	SettledCut       Settled = C.LAPWING_SETTLED_CUT       // power cut: cut at durable, then a void
+	SettledReset     Settled = C.LAPWING_SETTLED_RESET     // the journal had failed: a new one was begun
 )
 
 func (s Settled) String() string { return nameOf(int(s), settled) }
@@ -237,7 +237,7 @@ const (
 	JournalNone   JournalState = C.LAPWING_JOURNAL_STATE_NONE
 	JournalGood   JournalState = C.LAPWING_JOURNAL_STATE_GOOD
 	JournalFailed JournalState = C.LAPWING_JOURNAL_STATE_FAILED // durable is frozen; live publishing continues
-	JournalShed   JournalState = C.LAPWING_JOURNAL_STATE_SHED   // the same, by LagShed
+	JournalShed   JournalState = C.LAPWING_JOURNAL_STATE_SHED   // the same, because of LagShed
 )
 
 func (s JournalState) String() string { return nameOf(int(s), journalStates) }
@@ -252,7 +252,7 @@ type PublisherInfo struct {
 	SessionID         ID
 	First             uint64 // sequence of this session's first record
 	Head              uint64 // last published
-	Durable           uint64 // last that no power cut removes
+	Durable           uint64 // last that survives a power cut
 	SourceOffset      uint64 // records of the source that earlier sessions published
 	Subscribers       uint64
 	Settled           Settled
@@ -263,7 +263,7 @@ type PublisherInfo struct {
 	JournalStalls     uint64 // times publish waited for the journal
 	JournalStallMax   time.Duration
 	JournalStallTotal time.Duration
-	IdleWakes         uint64 // one for each sleeper and idle period
+	IdleWakes         uint64 // wakes of sleeping threads: one for each sleeper and idle period
 	Doorbells         uint64 // wakes of parked subscribers
 }
 

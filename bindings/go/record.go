@@ -11,11 +11,11 @@ import (
 	"unsafe"
 )
 
-// A record can be a Go struct of numbers, bytes and arrays of them, with the memory layout of the record.
+// A record can be a Go struct of numbers, bytes and arrays of these, with the memory layout of the record.
 // Schema.Check checks the layout.
 
-// RecordOf copies the record or the entry of an item into a T. ErrRecordSize: its size differs from that of T,
-// or the fields of T differ from the description of the bus (see PublishRows).
+// RecordOf copies the record or state entry of an item into a T. ErrRecordSize: its size differs from that of
+// T, or the fields of T differ from the description of the bus (see PublishRows).
 func RecordOf[T any](item Item) (record T, err error) {
 	if err := checkRows[T](item.types); err != nil {
 		return record, err
@@ -138,7 +138,7 @@ func structOf(record any) (reflect.Type, error) {
 	return t, nil
 }
 
-// member is a field of a struct, after nested structs were flattened.
+// member is a field of a struct, after nested structs have been flattened.
 type member struct {
 	name    string
 	offset  int
@@ -250,7 +250,7 @@ func isPlain(t reflect.Type) bool {
 	case reflect.Array:
 		return isPlain(t.Elem())
 	}
-	for _, kind := range fieldKinds { // no bool: a byte of another process may be neither true nor false
+	for _, kind := range fieldKinds { // no bool: a byte from another process may be neither true nor false
 		if t.Kind() == kind {
 			return true
 		}

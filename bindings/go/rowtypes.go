@@ -43,7 +43,7 @@ func entryTypes(fold string) *rowTypes {
 }
 
 // checkRows returns an error for types that contain pointers, and types whose fields differ from the rows'. A
-// type of another size passes; the caller checks the size.
+// type of a different size passes; the caller checks the size.
 func checkRows[T any](r *rowTypes) error {
 	t := reflect.TypeFor[T]()
 	if r != nil {
@@ -79,7 +79,7 @@ func (r *rowTypes) check(t reflect.Type) error {
 	return nil
 }
 
-// isBytes reports whether rows are plain bytes, which the program interprets by itself.
+// isBytes reports whether rows are plain bytes, which the program interprets itself.
 func isBytes(t reflect.Type) bool {
 	return t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8
 }

@@ -80,12 +80,12 @@ type Schema struct {
 	Name        string
 	Version     int
 	RecordBytes int
-	Hash        uint64  // computed by the library; 0 if Describe made the Schema
+	Hash        uint64  // computed by the library; 0 if Describe created the Schema
 	Fields      []Field // in the order of their offsets
 	Text        string  // the whole schema in JSON
 }
 
-// text returns the text of an option for C: NULL for nil.
+// text returns an option's text for C: NULL for nil.
 func (s *Schema) text(a *arena) *C.char {
 	if s == nil {
 		return nil
@@ -96,8 +96,8 @@ func (s *Schema) text(a *arena) *C.char {
 	return a.text(s.Text)
 }
 
-// SchemaOfBus returns the schema of the records of the bus in that directory. ErrNotFound: the bus has
-// no schema.
+// SchemaOfBus returns the schema of the records on the bus in that directory. ErrNotFound: the bus has no
+// schema.
 func SchemaOfBus(directory string) (*Schema, error) { return readSchema(directory, "") }
 
 // SchemaNamed returns the newest version of a schema that Lapwing ships ("dbn.mbo", "kv16" …), or "orders", the

@@ -26,7 +26,7 @@ type Start struct {
 // StartLive begins with the next record that is published.
 func StartLive() Start { return Start{kind: C.LAPWING_START_LIVE} }
 
-// StartOldest begins with the oldest record that is kept.
+// StartOldest begins with the oldest retained record.
 func StartOldest() Start { return Start{kind: C.LAPWING_START_OLDEST} }
 
 // StartSequence begins with that sequence.
@@ -65,7 +65,7 @@ type WaitStrategy uint32
 
 const (
 	WaitBackoff WaitStrategy = iota // spins for a while, then yields, then sleeps
-	WaitBusy                        // spins; needs a core of its own
+	WaitBusy                        // spins; needs its own core
 	WaitPark                        // sleeps at once
 )
 
@@ -86,16 +86,16 @@ type SubscriberOptions struct {
 	Wait             WaitStrategy  // how to wait; 0: WaitBackoff
 	BehindRecords    uint32        // lag in records before an EventBehind (docs/reference/cpp.md); 0: no limit
 	BehindTime       time.Duration // lag in time before an EventBehind, or Never; 0: Never
-	Fold             string        // of a state; "": the schema's default
-	Expect           *Schema       // the records must have this schema; nil: any
-	Instruments      []string      // symbols, even of digits, or numbers as "id:5930"; nil: all
-	Reattach         time.Duration // how long to wait for a bus or publisher, or Forever; 0: 30 s
-	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; 0: 10 s
+	Fold             string        // fold of the state; "": the schema's default
+	Expect           *Schema       // schema that the records must match; nil: any
+	Instruments      []string      // symbols, even if they are digits, or numbers as "id:5930"; nil: all
+	Reattach         time.Duration // how long to wait for the bus or a publisher, or Forever; 0: 30 s
+	FlushTimeout     time.Duration // how long the publisher may take to answer the join, or Forever; 0: 10 s
 	StaleAfter       time.Duration // silence before an EventStale, or Never; 0: Never
-	EndAtClose       bool          // a clean close is the end: ErrClosed
+	EndAtClose       bool          // end at a clean close, with ErrClosed
 	Observes         bool          // the program only displays records: docs/how-to/monitor.md
 	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: none
-	Conflate         bool          // deliver the newest record of each key, once an interval
+	Conflate         bool          // deliver only the newest record of each key, once per interval
 	ConflateInterval time.Duration // with Conflate; 0: 250 ms
 	ConflateKeysMax  uint32        // with Conflate; more keys end the interval early; 0: 65,536
 }
@@ -147,7 +147,7 @@ type Subscriber struct {
 	state    *rowTypes
 }
 
-// OpenSubscriber checks the options. It never waits: the calls that read find the bus.
+// OpenSubscriber checks the options. It never waits: the read calls find the bus.
 func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 	var a arena
 	defer a.free()
@@ -212,7 +212,7 @@ func (s *Subscriber) note(c *C.lapwing_subscriber, b *Batch) {
 }
 
 // ReadOne copies the next record, which must have the length of `record`. It is the fast path for one record.
-// ErrEventDue: an event or a state comes first; read it with Read. ErrRecordSize: records have another
+// ErrEventDue: an event or a state comes first; read it with Read. ErrRecordSize: the records have another
 // size. Other errors are those of Read.
 func (s *Subscriber) ReadOne(ctx context.Context, record []byte) (sequence uint64, err error) {
 	var read C.uint64_t
@@ -226,9 +226,9 @@ func (s *Subscriber) ReadOne(ctx context.Context, record []byte) (sequence uint6
 	return uint64(read), err
 }
 
-// Schema returns the schema of the records as of the last session or reset event that was delivered. The
-// next session may have other fields in records of the same size. ErrNotFound: the bus has no schema.
-// ErrMisuse: no session was delivered yet.
+// Schema returns the schema of the records as of the last delivered session or reset event. The next session
+// may have other fields in records of the same size. ErrNotFound: the bus has no schema. ErrMisuse: no session
+// has been delivered yet.
 func (s *Subscriber) Schema() (schema *Schema, err error) {
 	err = s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
 		read, err := sessionSchema(c)
@@ -249,12 +249,12 @@ func sessionSchema(c *C.lapwing_subscriber) (*Schema, error) {
 	})
 }
 
-// Ages are the times from the publishing of records to their delivery. Percentiles are at most a quarter
-// too high.
+// Ages are the times from when records were published to their delivery. Percentiles are at most a quarter too
+// high.
 type Ages struct {
 	Count     uint64 // records that were measured
-	Negative  uint64 // records without an age: the time of publishing is in the future
-	Unstamped uint64 // records without an age: they have no time of publishing
+	Negative  uint64 // records without an age: their publish time is in the future
+	Unstamped uint64 // records without an age: they have no publish time
 	P50       time.Duration
 	P90       time.Duration
 	P99       time.Duration
@@ -262,8 +262,7 @@ type Ages struct {
 	Max       time.Duration
 }
 
-// Ages returns the ages of the records that MeasureEvery chose, as of their delivery. ErrNotFound: none was
-// measured.
+// Ages returns the ages at delivery of the records that MeasureEvery selected. ErrNotFound: none was measured.
 func (s *Subscriber) Ages() (Ages, error) {
 	ages := C.lapwing_ages{struct_size: C.sizeof_lapwing_ages}
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
@@ -299,7 +298,7 @@ func (s *Subscriber) Position(sequence uint64) (Position, error) {
 
 // FD returns a descriptor for an event loop. It belongs to the subscriber: do not close it. It is readable when
 // a call that returned ErrWouldBlock, ErrTimedOut or ErrInterrupted may have a result. It costs a helper
-// thread. ErrInvalidArgument: with WaitBusy. With Conflate, also call at the interval's end.
+// thread. ErrInvalidArgument: with WaitBusy. With Conflate, also make the call at the end of the interval.
 func (s *Subscriber) FD() (int, error) {
 	fd := C.int32_t(-1)
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
@@ -310,22 +309,22 @@ func (s *Subscriber) FD() (int, error) {
 
 // SubscriberInfo is the state of a subscriber at the time of the call.
 type SubscriberInfo struct {
-	RecordBytes  int // of the session that was delivered last; 0: none was
+	RecordBytes  int // of the last session delivered; 0: none
 	SchemaName   string
-	Fold         string // from the first entry of a state on
+	Fold         string // set once the first state entry has been delivered
 	JournalID    ID
 	SessionID    ID
 	Head         uint64 // the newest record; 0 while no bus is attached
-	Lag          uint64 // records behind it
-	Durable      uint64 // no power cut removes a record up to here
-	IsLive       bool   // it reads the ring, at most BehindRecords behind
+	Lag          uint64 // records behind Head
+	Durable      uint64 // records up to here survive a power cut
+	IsLive       bool   // it reads the ring and is at most BehindRecords behind
 	IsDescribed  bool
 	Records      uint64 // delivered
 	First        uint64 // since the last reset
 	Last         uint64
 	Gaps         uint64
 	Lost         uint64
-	InState      uint64 // after a gap, not delivered because a state has them
+	InState      uint64 // after a gap, not delivered because a state contains them
 	Filled       uint64
 	Duplicates   uint64
 	OutOfOrder   uint64
@@ -333,7 +332,7 @@ type SubscriberInfo struct {
 	Reattached   uint64
 	StateEntries uint64 // of all states
 	Filtered     uint64 // of other instruments
-	Conflated    uint64 // replaced by newer ones of their keys
+	Conflated    uint64 // replaced by newer ones with the same key
 	Waiting      uint64 // keys whose newest record waits for the end of the interval
 }
 

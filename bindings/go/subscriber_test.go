@@ -297,7 +297,7 @@ func TestCallsAfterCloseAreMisuse(t *testing.T) {
 	}
 	_, err = s.Inspect()
 	wantCode(t, err, lapwing.ErrMisuse)
-	s.Interrupt() // no wait is under way
+	s.Interrupt() // no call is waiting
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

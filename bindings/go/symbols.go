@@ -23,15 +23,15 @@ func goMapping(m *C.lapwing_symbol_mapping) SymbolMapping {
 	return SymbolMapping{goText(m.symbol[:]), uint32(m.instrument_id), uint32(m.start_date), uint32(m.end_date)}
 }
 
-// Symbols maps the symbols of a feed to its instruments by date. Outside all dates of a symbol or an
-// instrument, the mapping that began last applies. Symbols do not change, need no Close, and may be used by
-// several goroutines at a time. The zero Symbols are empty.
+// Symbols maps the symbols of a feed to its instruments by date. If a time is outside all dates of a symbol or
+// an instrument, the mapping with the latest start date applies. Symbols do not change, need no Close, and may
+// be used by several goroutines at a time. The zero Symbols are empty.
 type Symbols struct {
 	mu sync.Mutex // a C handle takes one call at a time
 	c  *C.lapwing_symbols
 }
 
-// SymbolsOfBus returns the symbols of the feed's DBN metadata, which the last publisher of the bus in that
+// SymbolsOfBus returns the symbols in the feed's DBN metadata, which the last publisher of the bus in that
 // directory wrote. They are empty if the feed has no metadata. Errors: ErrNoBus, ErrBadInput, ErrDamaged.
 func SymbolsOfBus(directory string) (*Symbols, error) {
 	if err := load(); err != nil {
@@ -52,7 +52,7 @@ func SymbolsOfBus(directory string) (*Symbols, error) {
 	return s, nil
 }
 
-// Find returns the instrument of a symbol at a time, in UTC ns like the times of records. ok is false if the
+// Find returns the instrument of a symbol at a time, in UTC ns like the times in records. ok is false if the
 // symbol is unknown.
 func (s *Symbols) Find(symbol string, utcNs uint64) (instrumentID uint32, ok bool) {
 	if strings.ContainsRune(symbol, 0) { // C would truncate it there
@@ -67,8 +67,8 @@ func (s *Symbols) Find(symbol string, utcNs uint64) (instrumentID uint32, ok boo
 	return uint32(found), ok
 }
 
-// Name returns the mapping of an instrument at a time, in UTC ns like the times of records. ok is false if
-// the instrument is unknown.
+// Name returns the mapping of an instrument at a time, in UTC ns like the times in records. ok is false if the
+// instrument is unknown.
 func (s *Symbols) Name(instrumentID uint32, utcNs uint64) (mapping SymbolMapping, ok bool) {
 	var found C.lapwing_symbol_mapping
 	ok = s.found(func(e *C.lapwing_error) C.lapwing_result {

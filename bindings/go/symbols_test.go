@@ -21,7 +21,7 @@ func dbnMetadata(mappings []lapwing.SymbolMapping) []byte {
 	}
 	made := text(nil, "XTST.BOOK", 16)
 	made = text(made, "", 2+3*8) // schema mbo; no times and no limit
-	made = append(made, 1, 0, 0) // raw symbols in, instrument ids out, no time of sending
+	made = append(made, 1, 0, 0) // raw symbols in, instrument ids out, no send time
 	made = order.AppendUint16(made, symbolBytes)
 	made = text(made, "", 53+4*4) // reserved bytes; no schema definition and three empty lists
 	made = order.AppendUint32(made, uint32(len(mappings)))
@@ -35,7 +35,8 @@ func dbnMetadata(mappings []lapwing.SymbolMapping) []byte {
 	return append(order.AppendUint32([]byte("DBN\x02"), uint32(len(made))), made...)
 }
 
-// rolled are the mappings of a symbol that means another instrument after a day, and of two other symbols.
+// rolled are the mappings of a symbol that refers to another instrument after a certain day, and of two other
+// symbols.
 var rolled = []lapwing.SymbolMapping{
 	{Symbol: "AIG", InstrumentID: 1, StartDate: 20240101, EndDate: 20250101},
 	{Symbol: "ES.c.0", InstrumentID: 17077, StartDate: 20240101, EndDate: 20240315},
@@ -74,7 +75,7 @@ func TestASymbolIsFoundByDate(t *testing.T) {
 		{"IBM", utcNs(2024, 5, 1), 3, true},
 		{"ES.c.0", utcNs(2024, 3, 14), 17077, true},
 		{"ES.c.0", utcNs(2024, 3, 15), 5602, true},
-		{"ES.c.0", utcNs(2030, 1, 1), 5602, true}, // outside all dates: the mapping that began last
+		{"ES.c.0", utcNs(2030, 1, 1), 5602, true}, // outside all dates: the mapping with the latest start
 		{"ES", utcNs(2024, 3, 15), 0, false},
 		{"IBM\x00", utcNs(2024, 5, 1), 0, false},
 		{"", utcNs(2024, 5, 1), 0, false},
@@ -109,7 +110,7 @@ func TestSymbolsOfAFeedWithoutMetadataAreEmpty(t *testing.T) {
 }
 
 func TestSymbolsAreReadBySeveralGoroutines(t *testing.T) {
-	const count = 2000 // so many that calls of List overlap
+	const count = 2000 // enough for calls of List to overlap
 	var many []lapwing.SymbolMapping
 	for id := range uint32(count) {
 		many = append(many, lapwing.SymbolMapping{

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Special values of options that are durations. Each option documents the value that it accepts.
+// Special values for duration options. Each option documents the value that it accepts.
 const (
 	Forever   time.Duration = C.LAPWING_FOREVER    // no limit
-	Never     time.Duration = C.LAPWING_NEVER      // never, whatever the time
+	Never     time.Duration = C.LAPWING_NEVER      // never
 	OnRequest time.Duration = C.LAPWING_ON_REQUEST // only when a call requests it
 )
 
@@ -74,11 +74,11 @@ func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.la
 	}
 }
 
-// In a context without a deadline, a call that waits for a peer restarts after this time.
+// With a context that has no deadline, a call that waits for a peer restarts after this time.
 const peerPatience = 10 * time.Second
 
 // openPeer performs a call that waits for another process to answer. If the context is canceled, the call
-// continues in a goroutine until it times out, and its result is dropped.
+// continues in a goroutine until it times out, and its result is discarded.
 func openPeer[P any](ctx context.Context, patience time.Duration,
 	open func(C.int64_t, *P, *C.lapwing_error) C.lapwing_result, drop func(P)) (P, error) {
 	var none P

@@ -79,10 +79,10 @@ type waitSetHandle = handle[*C.lapwing_wait_set]
 //		}
 //	}
 //
-// A set has up to 127 sources, which it does not own. A source that is closed leaves the set. A source that
-// has ended is ready until Remove or its Close. While Wait waits, calls of its sources return ErrMisuse. A Wait
-// during a call of a source also returns ErrMisuse. Interrupt and Close of a source may be called at any time.
-// Only the set's own Interrupt ends a Wait.
+// A set has up to 127 sources, which it does not own. A closed source leaves the set. A source that has ended
+// stays ready until Remove or its Close. While Wait waits, calls on its sources return ErrMisuse. A Wait during
+// a call on a source also returns ErrMisuse. Interrupt and Close of a source may be called at any time. Only
+// the set's own Interrupt ends a Wait.
 type WaitSet struct {
 	waitSetHandle
 	use     *setUse
@@ -110,17 +110,17 @@ func NewWaitSet(wait WaitStrategy) (*WaitSet, error) {
 	return w, nil
 }
 
-// AddSubscriber adds a subscriber. It is ready if Read would not wait.
+// AddSubscriber adds a subscriber. It is ready when Read would not wait.
 func (w *WaitSet) AddSubscriber(s *Subscriber) error {
 	return w.add(s, func(c *C.lapwing_wait_set, id *C.uint64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_wait_set_add_subscriber(c, s.c, 0, id, e)
 	})
 }
 
-// AddConsumer adds a consumer. It is ready if there is a message.
+// AddConsumer adds a consumer. It is ready when there is a message.
 func (w *WaitSet) AddConsumer(c *Consumer) error { return w.addChannel(c, &c.channel, 0) }
 
-// AddProducer adds a producer. It is ready if there is room for a message of that many bytes.
+// AddProducer adds a producer. It is ready when there is room for a message of that many bytes.
 func (w *WaitSet) AddProducer(p *Producer, bytes int) error {
 	if err := notNegative("bytes", bytes); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (w *WaitSet) AddProducer(p *Producer, bytes int) error {
 	return w.addChannel(p, &p.channel, bytes)
 }
 
-// AddDuplex adds a duplex. It is ready if there is a call, a message or a reply, or if one of its own calls has
-// timed out.
+// AddDuplex adds a duplex. It is ready when there is a call, a message or a reply, or when one of its own calls
+// has timed out.
 func (w *WaitSet) AddDuplex(d *Duplex) error { return w.addChannel(d, &d.channel, 0) }
 
 func (w *WaitSet) addChannel(source Source, end *channel, bytes int) error {
@@ -138,15 +138,15 @@ func (w *WaitSet) addChannel(source Source, end *channel, bytes int) error {
 	})
 }
 
-// AddListener adds a listener. It is ready if an accept or Tend has something to do.
+// AddListener adds a listener. It is ready when an accept or Tend has something to do.
 func (w *WaitSet) AddListener(l *Listener) error {
 	return w.add(l, func(c *C.lapwing_wait_set, id *C.uint64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_wait_set_add_listener(c, l.c, 0, id, e)
 	})
 }
 
-// AddFD adds a descriptor. It is ready at one of the events of poll(2). On Linux their numbers are
-// syscall.EPOLLIN, EPOLLOUT, EPOLLPRI and EPOLLRDHUP. Remove it before you close fd.
+// AddFD adds a descriptor. It is ready when one of the given poll(2) events has occurred. On Linux their
+// numbers are syscall.EPOLLIN, EPOLLOUT, EPOLLPRI and EPOLLRDHUP. Remove it before you close fd.
 func (w *WaitSet) AddFD(fd int, events uint32) (*Descriptor, error) {
 	d := &Descriptor{}
 	err := w.add(d, func(c *C.lapwing_wait_set, id *C.uint64_t, e *C.lapwing_error) C.lapwing_result {
@@ -158,8 +158,8 @@ func (w *WaitSet) AddFD(fd int, events uint32) (*Descriptor, error) {
 	return d, nil
 }
 
-// AddTimer adds a timer. It is ready after the time `in`, and then once every `every`. If `every` is 0, it is
-// ready only once. If `in` is Never, the timer starts with Reset.
+// AddTimer adds a timer. It is ready after the time `in`, and then at intervals of `every`. If `every` is 0, it
+// is ready only once. If `in` is Never, the timer starts with Reset.
 func (w *WaitSet) AddTimer(in, every time.Duration) (*Timer, error) {
 	if err := timerTimes(in, every); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (w *WaitSet) add(source Source,
 	})
 }
 
-// forgetClosed deletes the sources that left the set by their Close.
+// forgetClosed deletes the sources that left the set when they were closed.
 func (w *WaitSet) forgetClosed() {
 	for id, source := range w.sources {
 		if m := source.place().Load(); m == nil || m.set != w.use {
@@ -260,7 +260,7 @@ type Ready struct {
 	Source      Source // the source that was added
 	Kind        SourceKind
 	Expirations uint64 // of a timer, since it was last ready
-	Events      uint32 // of a descriptor: those of poll(2)
+	Events      uint32 // of a descriptor, as in poll(2)
 }
 
 // Wait returns the next source that is ready. It takes nothing from the source: call the source with NoWait.
@@ -282,7 +282,7 @@ func (w *WaitSet) Wait(ctx context.Context) (ready Ready, err error) {
 	return ready, err
 }
 
-// Close ends the wait under way and frees the set. Its sources stay open.
+// Close ends the current wait and frees the set. Its sources stay open.
 func (w *WaitSet) Close() error {
 	return w.closeUnless(func() error {
 		clear(w.sources)

@@ -330,7 +330,7 @@ func TestASourceThatIsClosedLeavesItsSet(t *testing.T) {
 	wantCode(t, set.Remove(ss[0]), lapwing.ErrNotFound)
 }
 
-// A source may be closed at any time. In C that would be an error during a wait.
+// A source may be closed at any time. In C, closing it during a wait would be an error.
 func TestSourcesThatAreClosedDuringAWaitLeaveTheSet(t *testing.T) {
 	ps, ss := twoBuses(t)
 	set := setOf(t, ss)

@@ -3,8 +3,8 @@
 # into Maven's local repository, where the Kotlin package finds it. Does not need Lapwing's library, which is
 # loaded at run time.
 #
-# Exit: 0 built, 77 this machine lacks something that the last line names, any other: the exit code of the
-# failed step.
+# Exit: 0 built, 77 a requirement is missing (named on the last line), any other: the exit code of
+# the failed step.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/jdk.sh"

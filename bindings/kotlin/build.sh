@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the Java package, and then the Kotlin package into build/bindings/kotlin.
 #
-# Exit: 0 built, 77 this machine lacks something that the last line names, any other: the exit code of the
-# failed step.
+# Exit: 0 built, 77 a requirement is missing (named on the last line), any other: the exit code of
+# the failed step.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 "$here/../java/build.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the package in its own environment, build/bindings/python/venv, with the packages of
+# Builds the package in its own environment, build/bindings/python/venv, with the packages in
 # requirements.txt.
 #
 # PYTHON  the interpreter; by default python3

@@ -3,7 +3,7 @@
 # the gateway and their publisher at random times. The first run uses the C++ strategy and
 # order_gateway.py; the second uses order_strategy.py and order_gateway.py. Run build.sh first.
 #
-# Exit: 0 each order once; 77 SKIPPED: the package is not built; 1 any other error.
+# Exit: 0 each order executed once; 77 SKIPPED: the package is not built; 1 any other error.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$root/build/bindings/python/venv/bin/python

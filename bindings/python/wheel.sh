@@ -7,7 +7,7 @@
 # built elsewhere with LAPWING_BUNDLE. If it is given, wheel.sh only adds the other libraries and the
 # matching tag.
 #
-# LAPWING_LIBRARY  the library; by default build/release/liblapwing.so.1 of this source tree
+# LAPWING_LIBRARY  the library; by default build/release/liblapwing.so.1 in this source tree
 # PYTHON           the interpreter to build the wheel for; by default python3
 # LAPWING_REQUIRE_REGISTRIES  1: fail if a package cannot be downloaded
 #

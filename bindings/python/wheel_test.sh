@@ -3,13 +3,14 @@
 #
 #   wheel_test.sh
 #
-# The Python of Debian 13 may differ from this machine's, and nanobind has no stable ABI for the oldest
-# Python that the package supports. So a second root with a compiler builds the wheel for that Python, with
-# this machine's libraries. The wheel for this machine's Python must be tagged manylinux_2_36.
+# Debian 13's Python may differ from this machine's, and nanobind has no stable ABI for the oldest
+# Python that the package supports. So a second root with a compiler builds the wheel for that
+# Python, with this machine's libraries. The wheel for this machine's Python must be tagged
+# manylinux_2_36.
 #
-# Needs root, debootstrap, a Debian mirror among apt's sources, and PyPI. Uses the library LAPWING_LIBRARY,
-# by default that of the build in LAPWING_BUILD_DIR, build/release.
-# Exit: 0 done; 77 SKIPPED: the last line names the missing requirement; 1 any other error.
+# Needs root, debootstrap, a Debian mirror among apt's sources, and PyPI. Uses the library
+# LAPWING_LIBRARY, by default the one built in LAPWING_BUILD_DIR (default: build/release). Exit: 0
+# done; 77 SKIPPED: the last line names the missing requirement; 1 any other error.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -28,7 +29,7 @@ command -v debootstrap >/dev/null || lacks "debootstrap"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 2>/dev/null |
   sort -u | head -n 1)
 [ -n "$mirror" ] || lacks "a mirror of Debian among apt's sources"
-# The mounts below end with the script.
+# The mounts below are removed when the script ends.
 [ "${LAPWING_OWN_MOUNTS:-}" = 1 ] ||
   exec env LAPWING_OWN_MOUNTS=1 unshare --mount --propagation private "$0"
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of the crates: unit tests, documentation tests, examples, code that must not
-# compile, and lint.sh.
+# Runs the crates' tests: unit tests, documentation tests, examples, code that must not compile, and
+# lint.sh.
 #
-# LAPWING_LIBRARY   the library; default: that of build/release, else the system's
-# Exit: 0 success, 77 this machine lacks something that the last line names, any other: a test
-# failed.
+# LAPWING_LIBRARY   the library; default: that of build/release, or else the system's
+# Exit: 0 success, 77 a requirement is missing (named on the last line), any other: a test failed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/crates.sh"
 library=${LAPWING_LIBRARY:-$root/build/release/liblapwing.so.1}

@@ -9,12 +9,12 @@
 namespace lapwing {
 namespace {
 
-// Descriptors that clients leave to the rest of the process: a publisher that cannot open its next
+// Descriptors reserved for the rest of the process: a publisher that cannot open its next
 // segment would lose its journal.
 constexpr std::size_t kDescriptorsReserved = 256;
 constexpr std::size_t kClientsAlways = 16;  // however few descriptors there are
 
-// A member of the group gets this part of the clients' limit, so that none can lock out the others.
+// Each member of the group gets this share of the client limit, so that none locks out the others.
 constexpr std::size_t kUserParts = 2;
 
 std::size_t clients_max() {
@@ -41,7 +41,7 @@ bool is_bus_owner(const PeerCredentials& peer) {
 std::optional<Refusal> refusal_of_peer(int fd, const PeerCredentials& peer,
                                        std::optional<unsigned> group,
                                        const ConnectionTable& connections) {
-  // Whether the owner or root subscribes is not known before a Hello: refusal_of_subscriber().
+  // Whether the owner or root subscribes is not known until a Hello: refusal_of_subscriber().
   if (is_bus_owner(peer)) {
     if (connections.size() >= clients_max() + kQuestionsMax) return limit_reached();
     return std::nullopt;

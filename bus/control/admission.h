@@ -19,16 +19,16 @@ struct Refusal {
   std::string why;
 };
 
-// Whether the kernel reports the peer as the bus's owner or root.
+// Returns whether the kernel reports the peer as the bus's owner or root.
 bool is_bus_owner(const PeerCredentials& peer);
 
-// Why the peer at the other end of `fd` may not connect; nullopt if it may. `group` is the gid whose
-// members may connect.
+// Returns why the peer at the other end of `fd` may not connect; nullopt if it may. `group` is the
+// gid whose members may connect.
 std::optional<Refusal> refusal_of_peer(int fd, const PeerCredentials& peer,
                                        std::optional<unsigned> group,
                                        const ConnectionTable& connections);
 
-// Why the newest subscriber, which the table counts already, is not served; nullopt if it is.
+// Returns why the newest subscriber, already counted in the table, is not served, or nullopt.
 std::optional<Refusal> refusal_of_subscriber(const ConnectionTable& connections);
 
 }  // namespace lapwing

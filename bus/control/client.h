@@ -87,15 +87,15 @@ class ControlClient {
     EndOfEventsFrame end;
   };
   // Errors: as for flush. prune() also returns errors from the publisher, such as kNotPermitted,
-  // kNoJournal, and kLimit while an earlier prune of this client is under way.
+  // kNoJournal, and kLimit while an earlier prune by this client is under way.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
   // Returns the events with a number above `after`. kUnsupported: the publisher's release does not
-  // have events.
+  // support events.
   absl::StatusOr<EventList> list_events(std::uint64_t after, std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);
   // Removes missing subscribers from the publisher's list: those with that name, or all of them.
   // Returns the number removed. Errors: as for flush; kNotPermitted unless this user is the bus's
-  // owner or root; kUnsupported if the publisher's release does not have such a list.
+  // owner or root; kUnsupported if the publisher's release does not keep such a list.
   absl::StatusOr<std::uint64_t> forget(const std::string& name, std::uint64_t deadline_ns);
   absl::StatusOr<std::uint64_t> forget_all(std::uint64_t deadline_ns);
 

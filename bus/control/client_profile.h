@@ -22,9 +22,9 @@ class ClientProfile {
   // A client that connects at `now_ns`.
   ClientProfile(const PeerCredentials& peer, std::uint64_t now_ns);
 
-  // Its Hello, with a role that exists.
+  // Stores its Hello, whose role must be valid.
   void greet(const HelloFrame& hello);
-  // It is a subscriber, and the server serves it.
+  // Marks it as a subscriber that the server serves.
   void attach();
   // Stores a report. Returns the losses since the last report, or since connecting; none if the
   // client only observes.

@@ -1,10 +1,10 @@
-// The socket of one client, and the frames that wait for room in it.
+// The socket of one client, and the frames that are waiting for room in it.
 //
 // Thread safety: one thread. Owns the socket.
 //
 // Invariants
 //  1. Frames leave in the order in which they were posted; at most kFramesQueuedMax wait.
-//  2. A client of version 1 gets frames of exactly their first sizes.
+//  2. A version 1 client gets frames of exactly their first sizes.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class ClientSocket {
   std::uint32_t version() const { return version_; }
   void set_version(std::uint32_t version) { version_ = version; }
 
-  // Sends a frame, or queues it if the socket is full or other frames wait.
+  // Sends a frame, or queues it if the socket is full or other frames are waiting.
   template <typename Frame>
   PostOutcome post(Frame frame) {
     return post_bytes(bytes_for_client(frame));

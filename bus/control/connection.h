@@ -2,7 +2,7 @@
 //
 // Thread safety: one thread. Owns the client's socket.
 //
-// Invariant: wants_writable() exactly while a frame or a part of a list waits for room in the
+// Invariant: wants_writable() exactly while a frame or part of a list is waiting for room in the
 // socket.
 #pragma once
 
@@ -31,7 +31,7 @@ class ControlServer;
 
 inline constexpr std::size_t kFlushesWaitingMax = 8;  // of one client, then it is dropped
 
-using ConnectionId = std::uint64_t;  // in the order of connecting, never reused
+using ConnectionId = std::uint64_t;  // in connection order, never reused
 
 class ControlConnection {
  public:
@@ -48,9 +48,9 @@ class ControlConnection {
   bool wants_writable() const { return socket_.has_queued() || lists_.pending(); }
 
   // Completes every flush at or below `durable`; fails the others unless the journal is good.
-  // Returns how many flushes that were.
+  // Returns the number of flushes answered.
   std::size_t answer_flushes(Sequence durable, JournalCondition journal);
-  // Answers the prune that waits.
+  // Answers the waiting prune.
   void answer_prune(Sequence oldest, Errc result);
   std::size_t flushes_waiting() const { return flushes_.size(); }
 
@@ -84,8 +84,8 @@ class ControlConnection {
   ControlledPublisher* publisher_;
   ClientProfile client_;
   RateWindow frames_{kFramesPerSecondMax};
-  std::vector<FlushFrame> flushes_;         // that wait, `through` clamped to head
-  std::optional<std::uint64_t> prune_tag_;  // of the prune that waits
+  std::vector<FlushFrame> flushes_;         // waiting, with `through` clamped to head
+  std::optional<std::uint64_t> prune_tag_;  // of the waiting prune
   ListSender lists_;
 };
 

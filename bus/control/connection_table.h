@@ -31,7 +31,7 @@ class ConnectionTable {
   std::map<ConnectionId, ControlConnection>& all() { return connections_; }
   std::size_t size() const { return connections_.size(); }
 
-  // All but those of the owner and root that have not subscribed.
+  // All connections except those of the owner and root that have not subscribed.
   std::size_t client_count() const;
   std::size_t count_of_user(uid_t uid) const;
   // For a subscriber whose Hello has just arrived. end() reverses it.
@@ -41,7 +41,7 @@ class ConnectionTable {
 
   // Closes a connection that has not ended.
   void end(ControlConnection& connection);
-  // Returns what it erased.
+  // Returns the erased ids.
   std::vector<ConnectionId> erase_ended();
 
  private:

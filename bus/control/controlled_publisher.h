@@ -23,7 +23,7 @@ class ControlledPublisher {
   // A client requests that everything up to `through` become durable. Answer with
   // ControlServer::answer_flushes, later or within this call.
   virtual void flush_wanted(Sequence through) = 0;
-  // The owner or root requests removal of the whole segments below `below`. Answer with
+  // The owner or root requests the removal of all whole segments below `below`. Answer with
   // ControlServer::answer_prune, later or within this call. The next prune is announced only after
   // that.
   virtual void prune_wanted(Sequence below) = 0;

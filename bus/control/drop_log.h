@@ -1,4 +1,4 @@
-// Refusals and drops of the control server: a counter for each reason, and a rate-limited log line
+// The control server's refusals and drops: a counter for each reason, and a rate-limited log line
 // for each case.
 //
 // Thread safety: one thread. Time is passed in.

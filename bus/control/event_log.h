@@ -2,8 +2,8 @@
 //
 // If the log is full, the oldest event of the class with the most events is evicted. So a flood of
 // one class, such as clients that connect and disconnect, does not evict the events of other
-// classes within their share. The end of a subscriber with losses has another class than one
-// without.
+// classes within their share. The end of a subscriber with losses is in a different class from the
+// end of one without.
 //
 // Thread safety: one thread.
 #pragma once

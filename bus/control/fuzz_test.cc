@@ -67,7 +67,7 @@ class PacketSource {
   std::vector<FrameType> expected_;
 };
 
-// A pool of clients that connect, usually send a Hello, send anything, sometimes read, and
+// A pool of clients that connect, usually send a Hello, send packets, sometimes read, and
 // disconnect.
 class Mob {
  public:
@@ -139,7 +139,7 @@ TEST_CASE("A hundred thousand random packets leave the server serving a good cli
   CHECK(server.prunes_wanted.size() > 100);
 }
 
-// Makes one call of a client with a deadline that has passed, so the call takes what has arrived
+// Makes one client call with a deadline that has passed, so the call takes what has arrived
 // and does not wait.
 Errc call(ControlClient& client, std::uint64_t which) {
   switch (which) {

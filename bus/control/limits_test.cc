@@ -1,4 +1,4 @@
-// The limits on a client of the control server, and the effect on other clients.
+// Tests the limits on a client of the control server, and their effect on other clients.
 
 #include <sys/ioctl.h>
 
@@ -150,7 +150,7 @@ TEST_CASE("A list that is asked for again before its end gives way to the new on
   for (int i = 0; i < 100; ++i) clients.push_back(greeted(server));
   BareClient asker = greeted(server, hello_frame("asker", ClientRole::kTool));
   REQUIRE(asker.send(list_frame(1)));
-  server.server->turn(server.now_ns);  // reads the question
+  server.server->turn(server.now_ns);  // reads the request
   server.server->turn(server.now_ns);  // sends a part
   REQUIRE(asker.send(list_frame(2)));
   server.settle();
@@ -233,15 +233,15 @@ TEST_CASE("Sixty-four answers are queued for a client that does not read, then i
   CHECK(asked == received + kFramesQueuedMax + 1);
 }
 
-// Returns the bytes that wait in the socket, before the server's queue.
+// Returns the bytes that are waiting in the socket, before the server's queue.
 std::size_t bytes_waiting(const BareClient& client) {
   int bytes = 0;
   REQUIRE(ioctl(client.fd(), FIONREAD, &bytes) == 0);
   return static_cast<std::size_t>(bytes);
 }
 
-// Sends requests with consecutive tags, beginning with `tag`, as fast as permitted, until `queued`
-// answers wait in the server's queue. Returns the last tag.
+// Sends requests with consecutive tags, starting with `tag`, as fast as permitted, until `queued`
+// answers are in the server's queue. Returns the last tag.
 std::uint64_t ask_until_queued(TestServer& server, BareClient& client, std::uint64_t tag,
                                std::size_t queued) {
   for (std::size_t asked = 1;; ++asked, ++tag) {
@@ -383,7 +383,7 @@ TEST_CASE("Where no more subscribers are served the owner still asks, sixteen ti
   BareClient refused(server.path());
   check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
 
-  // Tools do not use the client slots of subscribers.
+  // Tools do not use the subscribers' client slots.
   clients.pop_back();
   askers.pop_back();
   server.settle();
@@ -430,7 +430,7 @@ TEST_CASE("The 1,025th client is refused, and the list of all streams to a slow 
     REQUIRE(get_text(packet.as<SubscriberInfoFrame>().name) == std::to_string(listed++));
   }
   CHECK(listed == kClientsMax);
-  CHECK(stalls > 0);  // the socket did fill up on the way
+  CHECK(stalls > 0);  // the socket did fill up along the way
   CHECK(server.dropped(DropReason::kQueueFull) == 0);
 }
 
@@ -440,7 +440,7 @@ TEST_CASE("Who joins or leaves while a list is sent does not disturb it") {
   for (int i = 0; i < 200; ++i) clients.push_back(greeted(server));
   BareClient asker = greeted(server, hello_frame("asker", ClientRole::kTool));
   REQUIRE(asker.send(list_frame()));
-  server.server->turn(server.now_ns);  // reads the question
+  server.server->turn(server.now_ns);  // reads the request
   server.server->turn(server.now_ns);  // sends a part
   for (int i = 0; i < 100; ++i) clients.pop_back();
   for (int i = 0; i < 50; ++i) clients.push_back(greeted(server));

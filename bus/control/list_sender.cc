@@ -45,7 +45,7 @@ SendOutcome ListSender::send_of_list(ClientSocket& socket) {
   return outcome;
 }
 
-// Its information, and after that its latency, if it has one.
+// Sends its information, and then its latency, if it has one.
 SendOutcome ListSender::send_subscriber(ClientSocket& socket, const ControlConnection& subscriber) {
   const ClientProfile& client = subscriber.client();
   const bool sends_latency = socket.version() >= kEventsVersionMin && client.latency().has_value();

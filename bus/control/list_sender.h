@@ -20,14 +20,14 @@ class ControlServer;
 
 class ListSender {
  public:
-  // Borrows the server, whose lists these are.
+  // Borrows the server that owns the lists.
   explicit ListSender(ControlServer& server) : server_(&server) {}
 
   // Both replace a list of the same kind that has not ended: its client no longer waits for it.
   void start(const ListSubscribersFrame& list);
   void start(const ListEventsFrame& list);
   bool pending() const { return list_.has_value() || events_.has_value(); }
-  // Sends until the lists end, the socket is full, or other clients should have their turn.
+  // Sends until the lists end, the socket is full, or it is the other clients' turn.
   SendOutcome send(ClientSocket& socket);
 
  private:
@@ -36,7 +36,7 @@ class ListSender {
     std::uint64_t end = 0;
     std::uint64_t tag = 0;
     std::uint64_t count = 0;
-    bool is_halfway = false;  // `next` has been sent, its latency has not
+    bool is_halfway = false;  // `next` has been sent, but its latency has not
     std::size_t missing = 0;  // missing subscribers that have been sent
   };
 

@@ -1,4 +1,4 @@
-// The listening end of a control socket: its descriptor, its name, and pauses in accepting.
+// The listening end of a control socket: its descriptor, its name, and its pauses in accepting.
 //
 // Thread safety: one thread. Owns the descriptor and the name. Time is passed in.
 #pragma once
@@ -26,10 +26,10 @@ class ControlListener {
   // Errors: those of listen_control; kSystem.
   absl::Status open(const std::string& path, std::optional<unsigned> group, int epoll);
   bool closed() const { return !socket_.valid(); }
-  // Removes the socket's name, if it is still ours, and the clients that wait. Idempotent.
+  // Removes the socket's name, if it is still ours, and drops the waiting clients. Idempotent.
   void close();
 
-  // The next client; invalid with errno if there is none.
+  // Returns the next client; invalid, with errno set, if there is none.
   UniqueFd accept();
   // Ignores new clients for kAcceptPauseNs.
   void pause(std::uint64_t now_ns);

@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kReturnNs = 2'000'000'000;
 class MissingSubscribers {
  public:
   // At most kMissingMax of `expected` are kept. Those with the state kMissing were missing before.
-  // `now_wall_ns` is the time of the start. The absence of an entry begins then, unless an earlier
-  // session has recorded a beginning.
+  // `now_wall_ns` is the time of the start. An entry's absence begins then, unless an earlier
+  // session has recorded when it began.
   MissingSubscribers(std::vector<SubscriberInfoFrame> expected, std::uint64_t now_wall_ns);
 
   // Removes the entry of this process. If there is none, removes the first entry with this user and
@@ -62,7 +62,7 @@ class MissingSubscribers {
 ProcessIdentity process_of(const SubscriberInfoFrame& subscriber,
                            const ProcessNamespaces& namespaces);
 
-// Makes an event of a missing subscriber.
+// Makes an event for a missing subscriber.
 EventInfoFrame event_of_missing(BusEventKind kind, const SubscriberInfoFrame& subscriber);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// Tests of subscribers that were attached when the last session ended and do not return.
+// Tests for subscribers that were attached when the last session ended and do not return.
 #include "bus/control/missing_subscribers.h"
 
 #include <unistd.h>

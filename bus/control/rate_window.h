@@ -1,4 +1,4 @@
-// Limits the number of events in windows of one second.
+// Limits the number of events in one-second windows.
 //
 // Thread safety: one thread. Time is passed in, so tests need not wait.
 #pragma once

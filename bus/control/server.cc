@@ -19,12 +19,12 @@ namespace lapwing {
 namespace {
 
 // The work of one turn. epoll hands out ready sockets in rotation, so a client that always has more
-// to say waits for all others in between.
+// to send waits for all others in between.
 constexpr int kEventsPerTurn = 16;
 constexpr int kAcceptsPerTurn = 4;
 
 // Room in the kernel for frames that a client does not read: 1,024 such clients cost the publisher
-// 64 MiB (the kernel doubles the figure), not the default's 208 MiB.
+// 64 MiB (the kernel doubles the figure), instead of 208 MiB by default.
 constexpr int kSendBufferBytes = 32 * 1024;
 
 RefusedFrame refused_frame(Errc code, const std::string& why) {
@@ -95,7 +95,7 @@ std::uint64_t ControlServer::turn(std::uint64_t now_ns) {
       accept_clients();
     } else if (ControlConnection* const connection = connections_.find(event.data.u64)) {
       if ((event.events & EPOLLOUT) != 0) connection->write_frames();
-      // A hang-up or an error shows in reading.
+      // A hang-up or an error is detected by reading.
       const bool readable = (event.events & ~std::uint32_t{EPOLLOUT}) != 0;
       if (readable && !connection->ended()) connection->read_frames();
       watch(*connection);
@@ -151,7 +151,7 @@ void ControlServer::accept_clients() {
 
 void ControlServer::admit(ForeignSocket fd) {
   const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd.get());
-  if (!peer.ok()) return;  // the client is gone already
+  if (!peer.ok()) return;  // the client has already gone
   if (const std::optional<Refusal> refusal =
           refusal_of_peer(fd.get(), *peer, group_, connections_)) {
     send_frame(fd.get(), refused_frame(refusal->error, refusal->why));
@@ -244,7 +244,7 @@ void ControlServer::end(ControlConnection& connection) {
   connections_.end(connection);
 }
 
-// The first prune stays although its client is gone. It has been announced, and its answer will be
+// The first prune stays even if its client is gone. It has been announced, and its answer will be
 // discarded.
 void ControlServer::erase_ended() {
   for (const ConnectionId id : connections_.erase_ended()) {

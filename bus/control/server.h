@@ -2,12 +2,12 @@
 // connection.h exchanges the frames with each client.
 //
 // Thread safety: one thread (the service thread). Owns the listening socket, its name, the epoll
-// and every connection.
+// set and every connection.
 //
 // The server answers Hello, lists and reports. It passes Flush and Prune to the publisher, which
 // answers them through answer_flushes() and answer_prune(). The owner calls answer_flushes()
-// whenever durable or the journal's condition has changed. It also calls it after every turn while
-// flushes_waiting(), because durable may have advanced since the connection read the Welcome.
+// whenever durable or the journal's condition has changed. It also does so after every turn while
+// flushes are waiting, because durable may have advanced since the connection read the Welcome.
 //
 // Limits (in connection.h and proto/control_frames.h): clients, frame rate, handshake time, queued
 // frames, work per turn. A client that exceeds a limit is refused or dropped, counted by reason and
@@ -79,7 +79,7 @@ class ControlServer {
 
   std::size_t subscriber_count() const { return connections_.subscriber_count(); }
   std::size_t parking_count() const { return connections_.parking_count(); }
-  // Totals of the reports of all subscribers, including disconnected ones.
+  // Totals reported by all subscribers, including disconnected ones.
   std::uint64_t gaps_reported() const { return reported_.gaps; }
   std::uint64_t lost_reported() const { return reported_.lost; }
   // The events. The owner adds its own.

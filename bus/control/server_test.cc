@@ -472,7 +472,7 @@ TEST_CASE("Prunes are announced one by one and each gets its own answer") {
   server.server->answer_prune(25, Errc::kNoJournal);
   CHECK(second.expect<PrunedFrame>(FrameType::kPruned).error ==
         static_cast<std::uint32_t>(Errc::kNoJournal));
-  server.server->answer_prune(25, Errc::kOk);  // no client waits
+  server.server->answer_prune(25, Errc::kOk);  // no client is waiting
   CHECK(first.nothing_there());
 }
 

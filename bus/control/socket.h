@@ -1,4 +1,4 @@
-// Listens on and connects to the control socket of a bus.
+// Listens on a bus's control socket, and connects to it.
 //
 // Free functions; the caller owns the descriptors.
 #pragma once
@@ -25,7 +25,7 @@ absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
 // check_unserved for a bus.
 absl::Status check_no_control(const std::string& path);
 
-// connect_local for a bus. Returns kPublisherGone if no process listens, and kNotPermitted also if
+// connect_local for a bus. Returns kPublisherGone if no process listens, and also kNotPermitted if
 // the listener runs neither as the owner of the socket's directory nor as root.
 absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t deadline_ns);
 

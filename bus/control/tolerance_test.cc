@@ -1,4 +1,4 @@
-// Peers of other releases: unknown frames and fields, and fields that the peer does not send.
+// Peers from other releases: unknown frames and fields, and fields that the peer does not send.
 
 #include "bus/control/client.h"
 #include "bus/control/server.h"
@@ -8,7 +8,7 @@
 namespace lapwing {
 namespace {
 
-// The Hello of a client of version 1.
+// The Hello of a version 1 client.
 std::vector<std::byte> first_hello(ClientRole role = ClientRole::kSubscriber) {
   return resized(hello_frame("old", role), kHelloBytesFirst);
 }

@@ -8,7 +8,7 @@
 namespace lapwing::cli {
 namespace {
 
-// Splits "TEXT:{fill,skip,stop}" into the name of the value and its choices.
+// Splits "TEXT:{fill,skip,stop}" into the value's name and its choices.
 void split_type(const std::string& type, OptionText& option) {
   const std::size_t begin = type.find(":{");
   option.value = type.substr(0, begin);

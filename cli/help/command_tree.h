@@ -11,7 +11,7 @@
 namespace lapwing::cli {
 
 struct OptionText {
-  std::vector<std::string> names;  // "-h", "--help"; of a positional argument: "path"
+  std::vector<std::string> names;  // "-h", "--help"; a positional argument's name: "path"
   bool is_positional = false;
   bool is_required = false;
   std::string value = {};                 // "DIR"; empty: a flag

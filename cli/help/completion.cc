@@ -41,7 +41,7 @@ bool takes_files(const CommandText& command) {
   });
 }
 
-// The completions of an option's value, by compgen.
+// Completes an option's value with compgen.
 std::string bash_values(const CommandText& command, const OptionText& option) {
   std::vector<std::string> patterns;
   for (const std::string& name : option.names) patterns.push_back(command.name + "." + name);

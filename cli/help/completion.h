@@ -1,4 +1,4 @@
-// Scripts that complete the program's commands, options and values in a shell.
+// Scripts with which a shell completes the program's commands, options and values.
 //
 // Thread safety: pure functions.
 #pragma once

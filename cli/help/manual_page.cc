@@ -26,7 +26,7 @@ std::string heading(const std::string& name, const ManualEdition& edition) {
                       " \"Lapwing ", edition.version, "\"\n");
 }
 
-// Text that man fills, in lines of limited length.
+// Text that man fills, broken into lines of limited length.
 std::string filled(absl::string_view text) {
   constexpr std::size_t kColumns = 72;
   std::string out;
@@ -109,7 +109,7 @@ std::string exit_status_section() {
   return section;
 }
 
-// Converts "Show a bus." to the form of a list: "show a bus".
+// Converts "Show a bus." to the form used in lists: "show a bus".
 std::string summary_of(const std::string& about) {
   std::string line = about.substr(0, about.find('\n'));
   if (absl::EndsWith(line, ".")) line.pop_back();

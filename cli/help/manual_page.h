@@ -1,4 +1,4 @@
-// Manual pages in the macros of man(7), generated from the program's help.
+// Manual pages in man(7) macros, generated from the program's help.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,4 +1,4 @@
-// The keys of `lapwing top`: they select the view, its order, its filter and a row. This class
+// The keys of `lapwing top`: they select the view, its order and filter, and a row. This class
 // draws nothing.
 //
 // Thread safety: none.
@@ -33,7 +33,7 @@ constexpr const char* name_of(View view) {
   return detail::name_in(kNames, view);
 }
 
-// Keys; kCharacter comes with a character.
+// Keys; kCharacter is accompanied by a character.
 enum class Key {
   kCharacter,
   kUp,
@@ -54,7 +54,7 @@ class Controls {
  public:
   explicit Controls(std::uint64_t interval_ns) : interval_ns_(interval_ns) {}
 
-  // `table` is the table shown; `rows` is the number of its rows that are visible.
+  // `table` is the table shown; `rows` is its number of visible rows.
   void press(Key key, char character, const Table& table, std::size_t rows);
   // Filters and sorts a table for the current view.
   void arrange(Table& table) const;
@@ -63,7 +63,7 @@ class Controls {
   std::size_t first_seen(const Table& table, std::size_t rows);
 
   View view() const { return view_; }
-  // The directory of the bus whose subscribers are shown; empty for all buses.
+  // The directory of the bus whose subscribers are shown; empty: all buses.
   const std::string& bus() const { return bus_; }
   std::uint64_t interval_ns() const { return interval_ns_; }
   bool is_paused() const { return paused_; }
@@ -72,7 +72,7 @@ class Controls {
   // The text typed after `/`; nullopt if no text is being entered.
   const std::optional<std::string>& typed() const { return typed_; }
   const std::string& filter() const { return filter_; }
-  // "lag, reversed"; empty for the table's own order.
+  // "lag, reversed"; empty if the table is in its own order.
   std::string sorting(const Table& table) const;
 
  private:

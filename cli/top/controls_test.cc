@@ -17,7 +17,7 @@ Table rows_called(const std::string& keys) {
   return table;
 }
 
-// Presses keys in front of a screen of three rows.
+// Presses keys on a three-row screen.
 struct Person {
   Table table = rows_called("abcdefgh");
   Controls controls{kSecond};

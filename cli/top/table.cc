@@ -8,7 +8,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr std::size_t kGap = 2;  // characters between two columns
+constexpr std::size_t kGap = 2;  // characters between columns
 
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;

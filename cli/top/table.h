@@ -1,5 +1,5 @@
-// A table for a terminal. In a narrow terminal the columns of the highest rank are left out. Rows
-// can be sorted.
+// A table for a terminal. In a narrow terminal, the columns with the highest rank are left out.
+// Rows can be sorted.
 //
 // Thread safety: none.
 #pragma once
@@ -40,7 +40,7 @@ class Table {
   // Stable. Numbers in descending order, texts in ascending order; `reversed` inverts both.
   void sort_by(std::size_t column, bool reversed);
 
-  // The heading and one line per row, each of at most `columns_max` characters.
+  // The heading and one line per row, each at most `columns_max` characters long.
   struct Lines {
     std::string heading;
     std::vector<std::string> rows;

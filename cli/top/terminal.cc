@@ -16,7 +16,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr int kEscapeMs = 25;  // time after which an escape is a key of its own
+constexpr int kEscapeMs = 25;  // an escape followed by nothing for this long is a key of its own
 constexpr short kBadPair = 1;
 constexpr int kTitleRow = 0;
 constexpr int kHeadingRow = 1;
@@ -40,7 +40,7 @@ bool wants_colours() {
   return refused == nullptr || *refused == '\0';
 }
 
-// Replaces other characters by `?`, for a locale with only ASCII.
+// Replaces non-ASCII characters with `?`, for an ASCII-only locale.
 std::string in_ascii(std::string text) {
   std::string out;
   for (const char byte : text) {
@@ -93,7 +93,7 @@ std::optional<Pressed> pressed(int code) {
 
 absl::StatusOr<TopTerminal> TopTerminal::open() {
   std::setlocale(LC_ALL, "");
-  // initscr() would end the process on an error.
+  // On an error, initscr() would end the process.
   if (newterm(nullptr, stdout, stdin) == nullptr) {
     return make_error(Errc::kUnsupported,
                       "the type of this terminal is unknown. Set TERM, or use --once");

@@ -15,21 +15,21 @@ namespace lapwing::cli {
 class TopTerminal {
  public:
   // Takes over the terminal until the object is destroyed. Error: kUnsupported (the terminal type
-  // in TERM is not known).
+  // in TERM is unknown).
   static absl::StatusOr<TopTerminal> open();
   TopTerminal(TopTerminal&& other) noexcept;
   TopTerminal& operator=(TopTerminal&&) = delete;
   ~TopTerminal();
 
-  // False if the locale has only ASCII characters.
+  // False if the locale supports only ASCII.
   bool has_unicode() const { return has_unicode_; }
   // The number of visible rows of a table.
   std::size_t rows() const;
   // `note` is shown in the last line unless text is being entered.
   void draw(const Table& table, Controls& controls, const std::string& title,
             const std::string& note);
-  // Waits up to timeout_ns for a key and passes it to `controls`. Returns false if no key came or
-  // the window was resized.
+  // Waits up to timeout_ns for a key and passes it to `controls`. Returns false if no key was
+  // pressed or the window was resized.
   bool take_key(std::uint64_t timeout_ns, Controls& controls, const Table& table);
 
  private:

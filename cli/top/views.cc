@@ -70,14 +70,14 @@ int rank_of(const BusReading& bus) {
   return is_ill ? 0 : 1;
 }
 
-// A cell of a row with its column.
+// A cell and its column.
 struct Field {
   Column column;
   Cell cell;
 };
 using Fields = std::vector<Field>;
 
-// An empty table with the columns of `fields`, which are the same for every row.
+// An empty table with the columns in `fields`, which are the same for every row.
 Table table_with(const Fields& fields) {
   std::vector<Column> columns;
   for (const Field& field : fields) columns.push_back(field.column);

@@ -14,7 +14,7 @@
 
 namespace lapwing::cli {
 
-// The last rates of each bus, by directory, oldest first, for its sparkline.
+// Each bus's recent rates, by directory, oldest first, for its sparkline.
 using RateTrails = std::map<std::string, std::deque<double>>;
 inline constexpr std::size_t kTrailMax = 16;
 

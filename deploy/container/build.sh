@@ -2,7 +2,7 @@
 # Builds the container image `lapwing` from the Debian packages.
 #
 #   deploy/container/build.sh DIR [IMAGE]    DIR contains lapwing_*.deb (deploy/packages/build.sh);
-#                                            IMAGE is its name (default: lapwing:VERSION)
+#                                            IMAGE is the image's name (default: lapwing:VERSION)
 #
 # Needs root, mmdebstrap and buildah. Debian's packages come from this machine's apt sources, which
 # may be a local mirror or a folder. Nothing else is downloaded.

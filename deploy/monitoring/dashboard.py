@@ -3,7 +3,7 @@
 
     python=$(deploy/monitoring/venv.sh) && "$python" deploy/monitoring/dashboard.py
 
-Change this script, not its output. dashboard_test.py compares them.
+Change this script, not its output. dashboard_test.py compares the two.
 """
 
 import json
@@ -34,7 +34,7 @@ RECORDS_A_SECOND = "suffix: rec/s"
 MESSAGES_A_SECOND = "suffix: msg/s"
 TIMES_A_SECOND = "suffix: /s"
 
-# Thresholds of the alerts (lapwing.rules.yml) that panels show.
+# Alert thresholds (lapwing.rules.yml) that panels show.
 LAG_OF_RING = 0.5
 DELAY_SECONDS = 5
 CHECKPOINT_SECONDS = 3600
@@ -49,7 +49,7 @@ def query(expression, legend="", instant=False, as_heatmap=False):
 
 
 def steps(*values):
-    """Colors of a value: green at first, then each color from its limit upwards."""
+    """Colors of a value: green below the first limit, then each color from its limit upwards."""
     colors = [models.Threshold(value=None, color="green")]
     colors += [models.Threshold(value=limit, color=color) for limit, color in values]
     return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(colors)
@@ -312,7 +312,7 @@ def line_of(part):
 
 
 def text_of(model):
-    """The text of the file: one line for each panel, and one for everything else."""
+    """The text of the file: one line for each panel, and one line for everything else."""
     parts = json.loads(json.dumps(model, cls=JSONEncoder))
     panels = ",\n".join(line_of(panel) for panel in parts.pop("panels"))
     return f'{line_of(parts)[:-1]}, "panels": [\n{panels}\n]}}\n'

@@ -46,13 +46,13 @@ def metric_of(series, metrics):
 
 
 def selectors(expression):
-    """(name of a series, labels that select it) for each selector of ours."""
+    """(name of a series, labels that select it) for each selector of our metrics."""
     for found in re.finditer(rf"({NAME})(?:\s*\{{([^}}]*)\}})?", expression):
         yield found[1], re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", found[2] or "")
 
 
 def faults(expression, metrics):
-    """Metrics and labels of an expression that are not in the list, a sentence for each."""
+    """Metrics and labels in an expression that are not in the list, a sentence for each."""
     for series, labels in selectors(expression):
         metric = metric_of(series, metrics)
         if metric is None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/reference/metrics.md lists each metric of metrics.txt, with its type and its labels."""
+"""docs/reference/metrics.md lists each metric in metrics.txt, with its type and its labels."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ ROW = r"^\| ((?:`\w+`(?: h)?(?:, )?)+) \| ([\w, ]*)\| .+ \|$"
 
 
 def listed(text):
-    """{name: (is a histogram, labels)} of the table of series, and of the sentence about the process."""
+    """{name: (is a histogram, labels)} from the series table and the sentence about the process."""
     found = {}
     for names, labels in re.findall(ROW, text.split("\n## Series\n")[1], re.M):
         for name, histogram in re.findall(r"`(\w+)`( h)?", names):

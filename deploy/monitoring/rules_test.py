@@ -2,8 +2,8 @@
 """Checks lapwing.rules.yml with promtool, its unit tests, and the list of metrics.
 
 run.sh creates its environment. Every alert needs a case in which it fires and one in which it stays
-quiet, and its text must contain what happened and what to do. A rule without its `for`, without one
-of its conditions, or with a lower limit must fail a case, because otherwise no case is near enough.
+quiet, and its text must state what happened and what to do. A rule without its `for`, without one
+of its conditions, or with a lower limit must fail a case; otherwise no case is near enough.
 """
 
 import re

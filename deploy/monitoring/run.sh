@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one of this folder's tests in an environment with the packages of requirements.txt:
+# Runs one of this folder's tests in an environment with the packages in requirements.txt:
 #
 #   deploy/monitoring/run.sh rules_test.py        needs promtool; setup.sh installs it
 #   deploy/monitoring/run.sh dashboard_test.py

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the tests of monitoring need. promtool and Prometheus check the
+# Installs the Debian packages that the monitoring tests need. promtool and Prometheus check the
 # alerts and answer queries in this folder's tests. page_test.py opens the page in Chromium, and
-# site_test.py the documentation. proxy_test.py uses nginx as a proxy. serve_test.py simulates slow
-# clients with slowhttptest. Prometheus and nginx do not run as services: their units stay masked,
-# unless they were installed before.
-# Runs as root, or as a user who may use sudo; idempotent; asks no questions.
-# Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
+# site_test.py opens the documentation. proxy_test.py uses nginx as a proxy. serve_test.py simulates
+# slow clients with slowhttptest. Prometheus and nginx do not run as services: their units stay
+# masked, unless they were installed before. Runs as root, or as a user who may use sudo;
+# idempotent; asks no questions. Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../tools/apt.sh"
 take_no_arguments "$@"

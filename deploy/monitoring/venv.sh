@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates a Python environment with the packages of requirements.txt (tools/venv.sh) and prints the
+# Creates a Python environment with the packages in requirements.txt (tools/venv.sh) and prints the
 # path of its interpreter.
 set -eu
 here=$(dirname "$0")

@@ -3,9 +3,9 @@
 #
 #   deploy/packages/build.sh DIR     writes to DIR, which is created or replaced
 #
-# Needs deploy/setup.sh and debhelper. Each build uses the time of the commit and the same paths, so
-# the same commit gives the same packages. LAPWING_PACKAGE_JOBS: number of parallel compilers.
-# Exit: 0 built, 1 not built, 2 wrong usage.
+# Needs deploy/setup.sh and debhelper. Each build uses the commit's time and the same paths, so the
+# same commit produces the same packages. LAPWING_PACKAGE_JOBS: number of parallel compilers. Exit:
+# 0 built, 1 not built, 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

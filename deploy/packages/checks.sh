@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Functions of the tests of the packages. Set $work to a directory first.
+# Functions for the package tests. Set $work to a directory first.
 # shellcheck disable=SC2034,SC2154 # set and read by the tests
 passed=0 failed=0 skipped=0
 
@@ -38,7 +38,7 @@ until_true() {
   done
 }
 
-# The Debian release and the mirror of this machine.
+# This machine's Debian release and mirror.
 suite=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v -e security -e updates |
   sort -u | head -n 1)

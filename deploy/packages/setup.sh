@@ -11,7 +11,7 @@ packages=(
   debhelper dpkg-dev  # the packages
   lintian             # Debian's policy checks
   debootstrap         # a bare Debian for installation tests
-  systemd-container   # its systemd in a container
+  systemd-container   # boots it with systemd in a container
   mmdebstrap buildah  # the image
   podman              # its health check
 )

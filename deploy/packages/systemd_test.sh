@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Tests the services under systemd. A container boots a bare Debian, installs the package and runs
-# the commands of docs/how-to/run-with-systemd.md. The units start. `lapwing-serve` shows the bus and cannot
-# change it. A killed publisher is started again. Purging the package leaves nothing.
+# the commands of docs/how-to/run-with-systemd.md. The units start. `lapwing-serve` shows the bus
+# and cannot change it. A killed publisher is restarted. Purging the package leaves nothing behind.
 #
 #   deploy/packages/systemd_test.sh DIR [WORK]
 #
-# DIR contains the packages (deploy/packages/build.sh). The root is made in WORK, by default
+# DIR contains the packages (deploy/packages/build.sh). The root is created in WORK, by default
 # build/packages. Needs root and deploy/packages/setup.sh. Takes 3 minutes. The container has its
-# own namespaces and no network. Nothing stays mounted.
-# Exit: 0 all passed, 1 something failed, 2 wrong usage, 77 it cannot run here.
+# own namespaces and no network. Nothing stays mounted. Exit: 0 all passed, 1 something failed, 2
+# wrong usage, 77 it cannot run here.
 set -uo pipefail
 if ((EUID == 0)) && [[ ${1-} != --inside ]]; then
   exec unshare --mount --propagation private "$0" --inside "$@"
@@ -59,7 +59,7 @@ as() {
     --no-new-privs "${@:4}"
 }
 as_owner() { as lapwing lapwing lapwing "$@"; }
-as_monitor() { as "${monitor[@]}" "$@"; }  # The identity of the running service, see `identified`.
+as_monitor() { as "${monitor[@]}" "$@"; }  # The identity of the running service: see `identified`.
 
 property() { inside systemctl show --property="$1" --value "$2"; }
 
@@ -118,7 +118,8 @@ or_journal() {
   return 1
 }
 
-# The commands of docs/how-to/run-with-systemd.md, word for word: they write es.toml, enable and start the units.
+# The commands from docs/how-to/run-with-systemd.md, word for word: they write es.toml, and enable
+# and start the units.
 configured() {
   sed -n '/^    cat > \/etc\/lapwing\/es.toml <<END$/,/^    systemctl enable/s/^    //p' \
     docs/how-to/run-with-systemd.md >"$work/commands"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the packages as an administrator uses them. lintian must report no problems, and two builds
-# must be bit-identical. In a bare Debian the packages are installed, used and purged without
+# must be bit-identical. On a bare Debian the packages are installed, used and purged without
 # leaving any files. systemd_test.sh runs their units under systemd.
 #
 #   deploy/packages/test.sh [DIR]          makes two builds in DIR (default: build/packages)
@@ -33,7 +33,7 @@ equal_packages() {
   return $same
 }
 
-# Whether the override of spelling-error-in-binary is used depends on the compiler's layout of
+# Whether the override for spelling-error-in-binary is used depends on how the compiler lays out
 # strings.
 lint() {
   lintian -EI --pedantic --allow-root "$work"/first/*.changes 2>&1 |

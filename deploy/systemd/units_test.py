@@ -1,4 +1,4 @@
-"""Tests of the units: systemd reports no problem, they are confined, and their commands work.
+"""Tests the units: systemd reports no problems, the units are confined, and their commands work.
 
 Runs the program named by LAPWING_BIN with the arguments of ExecStart=. systemd starts no service.
 """
@@ -24,7 +24,7 @@ DONE = 0
 
 
 def commands_of(unit):
-    """The arguments of ExecStart=."""
+    """The arguments in ExecStart=."""
     (line,) = re.findall(r"^ExecStart=/usr/bin/lapwing (.*)$", unit.read_text(), re.M)
     return line.split()
 

@@ -32,7 +32,7 @@ class OrderFile {
   OrderFile& operator=(const OrderFile&) = delete;
   ~OrderFile() { close(file_); }
 
-  // Reads the orders of an earlier run. Cuts off an incomplete line: its order was not released, so
+  // Reads the orders of an earlier run. Removes an incomplete line: its order was not released, so
   // it will arrive again.
   bool open() {
     std::ifstream written(path_, std::ios::binary);

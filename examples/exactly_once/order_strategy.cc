@@ -1,5 +1,5 @@
-// Turns records of a bus into orders that are executed exactly once, even if publisher, strategy
-// and gateway are killed with `kill -9` at any time and restarted:
+// Turns records from a bus into orders that are executed exactly once, even if the publisher, the
+// strategy and the gateway are killed with `kill -9` at any time and restarted:
 //
 //   lapwing publish --bus ./es --source synthetic:records=200000 --pace 20000 --resume &
 //   order_gateway ./orders.sock ./orders.txt &
@@ -56,7 +56,7 @@ class Strategy {
   Strategy(lapwing::Subscriber bus, lapwing::Cursor& cursor, lapwing::ChannelProducer& gateway)
       : bus_(std::move(bus)), cursor_(cursor), gateway_(gateway) {}
 
-  // Runs until the bus is closed, which is ok, or an error occurs.
+  // Runs until the bus is closed (ok) or an error occurs.
   absl::Status run() {
     std::vector<lapwing::dbn::MboMsg> rows(256);
     for (;;) {
@@ -108,7 +108,7 @@ int run(const std::string& directory, const std::string& cursor_path, const std:
     if (!bus.ok()) return fail(bus.status());
     const absl::Status ended = Strategy(*std::move(bus), *cursor, *gateway).run();
     if (ended.ok()) return 0;
-    // The successor receives all unreleased orders, from the cursor onwards.
+    // The gateway's successor receives all unreleased orders, from the cursor onwards.
     if (!is_gateway_gone(ended)) return fail(ended);
     std::cerr << "strategy: the gateway has ended; connecting again\n";
   }

@@ -1,4 +1,4 @@
-// The age of records when a subscriber delivers them: SubscriberOptions::measure_every.
+// The ages of records at delivery to a subscriber, measured with SubscriberOptions::measure_every.
 //
 //   auto subscriber = lapwing::Subscriber::open({.directory = "./quotes", .measure_every = 64});
 //   …

@@ -15,16 +15,16 @@
 //
 // Only durable records are folded, so neither the store nor a checkpoint contains a record that a
 // power cut could remove. After a kill, the next process continues at the last commit of the store.
-// A file with the name of a checkpoint is always complete. docs/explanation/state.md is the
+// A file with a checkpoint's name is always complete. docs/explanation/state.md is the
 // specification.
 //
 // Threads: any thread may use it, but only one at a time; interrupt() may be called at any time. A
-// separate thread writes checkpoints. `log` and `on_event` are called only from within calls of its
-// functions. It owns the store, its directory and the subscriber. Memory does not depend on the
-// state's size: hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB of waiting
-// records, and one checkpoint writer.
-// Fork: in a forked child run(), finish() and digest() return kForked, and the destructor does
-// nothing. RocksDB's descriptors stay open there, so a child that continues to run should exec.
+// separate thread writes checkpoints. `log` and `on_event` are called only from within its member
+// functions. It owns the store, its directory and the subscriber. Memory use does not depend on the
+// state's size. It consists of hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB
+// of waiting records, and one checkpoint writer. Fork: in a forked child run(), finish() and
+// digest() return kForked, and the destructor does nothing. RocksDB's descriptors stay open in the
+// child, so it should exec if it continues to run.
 //
 // Errors: temporary problems (a full disk, a publisher that does not prune) are reported once to
 // `log`, and the operation is retried. All other errors are final.
@@ -92,11 +92,11 @@ class Checkpointer {
   // Opens the store, or creates it from the newest checkpoint of the bus's journal. Removes files
   // that a killed checkpointer left behind. With own_fold, the bus directory must exist; otherwise
   // the bus must exist as well. Does not wait.
-  // Errors: kNoBus; kInUse (another checkpointer of this fold; the message names its process).
-  // kInvalidArgument: no such fold, a store of another fold, keep is 0, or invalid options.
-  // kNotPermitted: the bus directory is another user's, or others may write to the checkpoint
-  // directory, or the thread placement is not permitted. Also kDamaged, kNotALapwingFile, kNoSpace,
-  // kSystem.
+  // Errors: kNoBus; kInUse (another checkpointer has this fold; the message names its process).
+  // kInvalidArgument: no such fold, a store that belongs to another fold, keep is 0, or invalid
+  // options. kNotPermitted: the bus directory belongs to another user, or others may write to the
+  // checkpoint directory, or the thread placement is not permitted. Also kDamaged,
+  // kNotALapwingFile, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);
   Checkpointer(Checkpointer&&) noexcept;
   Checkpointer& operator=(Checkpointer&&) noexcept;
@@ -106,7 +106,7 @@ class Checkpointer {
 
   // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(). The next
   // call continues. Errors: kInterrupted. All others are final: those of Subscriber::status(),
-  // kRecordSize (the bus carries other records now), kDamaged.
+  // kRecordSize (the bus now carries different records), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
   // Ends the run() under way, or else the next one, with kInterrupted. Safe from any thread and
   // from a signal handler. Does not end finish(), which waits only for the disk.
@@ -115,7 +115,7 @@ class Checkpointer {
   // folded. The next run() waits for another session.
   [[nodiscard]] bool is_closed() const;
   // Commits, and writes a checkpoint if something changed since the last one. Waits for the disk.
-  // Returns the errors of both.
+  // Returns errors from either step.
   [[nodiscard]] absl::Status finish();
 
   [[nodiscard]] const Fold& fold() const;

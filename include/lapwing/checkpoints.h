@@ -1,5 +1,5 @@
-// The checkpoints of a bus: files that contain its folded state as of a record. A Checkpoint lists
-// them, or verifies a whole file and opens it as a sorted array of entries.
+// The checkpoints of a bus: files that contain its folded state as of a given record. A Checkpoint
+// lists them, or verifies a whole file and opens it as a sorted array of entries.
 //
 //   auto checkpoint = lapwing::Checkpoint::open({.directory = "./es", .fold = "orders"});
 //   if (!checkpoint.ok()) return fail(checkpoint.status());
@@ -13,11 +13,11 @@
 // is in directories that only they can write to. Every byte matches its checksum. According to the
 // bus's journal, its record is a durable record of the bus's history.
 //
-// A file that only this user and root can change is mapped, which uses no memory of the process and
-// reads at the speed of the page cache. Any other file, and every file if `copy` is set, is read
-// into memory. An open checkpoint does not change when its file is removed. This user or root can
-// still shorten a mapped file; reading its pages then raises SIGBUS. Set `copy` in programs that
-// must not trust their own user's files.
+// A file that only this user and root can change is mapped, which uses no process memory and reads
+// at the speed of the page cache. Any other file, and every file if `copy` is set, is read into
+// memory. An open checkpoint does not change when its file is removed. This user or root can still
+// shorten a mapped file; reading its pages then raises SIGBUS. Set `copy` in programs that must not
+// trust their own user's files.
 //
 // Threads: immutable once it is open, so several threads may read it. Owns its memory.
 // Fork: a forked child does not have that memory. There size() and digest() are 0 and every span is
@@ -61,9 +61,9 @@ struct CheckpointInfo {
   std::uint64_t written_wall_ns = 0;  // UTC
 };
 
-// An element of a list. If `usable` is not ok, it contains the reason why open() would skip the
-// checkpoint, and only `path` and `as_of` of `info` are set. If it is ok, the header is valid. Only
-// open() verifies the checksums of all bytes.
+// An element of the result of list(). If `usable` is not ok, it contains the reason why open()
+// would skip the checkpoint, and only `path` and `as_of` of `info` are set. If it is ok, the header
+// is valid. Only open() verifies the checksums of all bytes.
 struct ListedCheckpoint {
   CheckpointInfo info = {};
   absl::Status usable = {};
@@ -74,8 +74,8 @@ class Checkpoint {
   // Reads the whole file once, to verify it. Newer checkpoints that cannot be used are skipped; see
   // passed_over(). Errors:
   // kNotFound: there is no usable checkpoint. The message has a line for each skipped one.
-  // kDamaged: one of those, or the requested one, is damaged.
-  // kReset: the requested one is of another history or fold.
+  // kDamaged: a skipped one, or the requested one, is damaged.
+  // kReset: the requested one belongs to another history or fold.
   // kNotPermitted, kNotALapwingFile: the message contains the owner of the directory and the
   // remedy. kInvalidArgument: the bus does not have this fold, or the options are invalid.
   // kLimit: there is not enough memory. Also kNoBus, kNoJournal, kAbiMismatch, kSystem.
@@ -99,11 +99,11 @@ class Checkpoint {
   [[nodiscard]] std::uint64_t size() const;                  // entries
   [[nodiscard]] std::span<const std::byte> entries() const;  // end to end, sorted by key
   [[nodiscard]] std::span<const std::byte> entry(std::uint64_t index) const;  // below size()
-  // Finds the entry with that key by binary search. Empty if there is none, or if the key does not
-  // have the size of the fold's keys. Fold::key_of() makes a key.
+  // Finds the entry with the given key by binary search. Empty if there is none, or if the key does
+  // not have the size of the fold's keys. Fold::key_of() makes a key.
   [[nodiscard]] std::span<const std::byte> find(std::span<const std::byte> key) const;
   // The index of the first entry whose key is not below `key`. size() if there is none, or if `key`
-  // has another size.
+  // has a different size.
   [[nodiscard]] std::uint64_t lower_bound(std::span<const std::byte> key) const;
   // XXH3-64 over the entries, equal to MemoryState::digest() of the same entries. Reads all of
   // them.

@@ -11,15 +11,15 @@
 //   }
 //
 // An interval ends at each multiple of `interval` on the clock. The waiting records are then
-// delivered in the order of their sequences, one for each key. Two things end an interval early: an
-// event (a gap, a session, caught up …), and a record of a new key while keys_max keys wait.
-// An event is therefore delivered after all records before it, and before all records after it.
+// delivered in sequence order, one for each key. Two things end an interval early: an event (a gap,
+// a session, caught up …), and a record of a new key while keys_max keys are waiting. An event is
+// therefore delivered after all records before it, and before all records after it.
 //
 // Nothing is lost silently: at any time, records = delivered + conflated + waiting.
 //
 // Threads, forks: as for Subscriber; waiting() is 0 in a forked child. Holds at most keys_max keys
-// in memory. Does not allocate once an interval has had its largest number of keys.
-// Errors: those of Subscriber; kInvalidArgument for records whose key is not described.
+// in memory. Does not allocate once the number of keys per interval has peaked.
+// Errors: those of Subscriber; kInvalidArgument if the description has no key.
 #pragma once
 
 #include <chrono>
@@ -46,17 +46,17 @@ struct ConflationKey {
 };
 
 // Returns the key of the fold `latest`: the fields that the description marks as keys. For DBN
-// these are publisher and instrument, and for market by order also the side.
-// Errors: kInvalidArgument for a description without a key.
+// these are publisher and instrument, plus side for market by order. Errors: kInvalidArgument for a
+// description without a key.
 [[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const Schema& schema);
-// The same for a schema that Lapwing ships. Errors: kInvalidArgument for another one.
+// The same for a schema that Lapwing ships. Errors: kInvalidArgument for any other schema.
 [[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const std::string& schema);
 
 struct ConflationOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   std::uint32_t keys_max = kConflationKeysMax;
   ConflationKey key = {};  // default: latest_key() of the bus's records
-  // Nanoseconds of the clock that the intervals follow; empty: CLOCK_MONOTONIC.
+  // Returns the time in ns on the clock that the intervals follow; empty: CLOCK_MONOTONIC.
   std::function<std::uint64_t()> now_ns = {};
 };
 
@@ -64,7 +64,7 @@ struct ConflationCounters {
   std::uint64_t records = 0;    // read from the bus
   std::uint64_t delivered = 0;  // as records
   std::uint64_t conflated = 0;  // replaced by newer records of their keys
-  std::uint64_t early = 0;      // intervals that keys_max ended
+  std::uint64_t early = 0;      // intervals ended early by keys_max
 };
 
 // The result of read_one().
@@ -105,10 +105,10 @@ class ConflatedReader {
                                    Deadline deadline = Deadline::never());
   void interrupt() noexcept;
 
-  // The number of keys whose newest record waits for the interval's end, and the time until then.
+  // The number of keys whose newest record is waiting for the interval to end, and the time left.
   // In an event loop, read when the descriptor is readable or this time has passed.
   [[nodiscard]] std::uint32_t waiting() const;
-  [[nodiscard]] std::chrono::nanoseconds interval_left() const;  // max() while nothing waits
+  [[nodiscard]] std::chrono::nanoseconds interval_left() const;  // max() if nothing is waiting
   [[nodiscard]] ConflationCounters counters() const;
   // Why reading has ended: the schema has no known key, or Subscriber::status().
   [[nodiscard]] const absl::Status& status() const;

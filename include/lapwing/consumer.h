@@ -61,11 +61,11 @@ class ChannelConsumer : private ChannelEnd {
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
 
-  // Borrows the first message that is not released. Another peek borrows the same one.
+  // Borrows the first unreleased message. A second peek borrows the same one.
   Result<Message> try_peek();
   Result<Message> peek(Deadline deadline = Deadline::never());
-  // Borrows the available messages, at most messages.size(), beginning with the first one that is
-  // not released. Waits until there is one. Returns the number of messages.
+  // Borrows the available messages, at most messages.size(), starting with the first unreleased
+  // one. Waits until there is one. Returns the number of messages.
   Result<std::size_t> try_peek_batch(std::span<Message> messages);
   Result<std::size_t> peek_batch(std::span<Message> messages,
                                  Deadline deadline = Deadline::never());
@@ -76,13 +76,13 @@ class ChannelConsumer : private ChannelEnd {
   // Releases the first `count` messages of the last peek_batch. kMisuse: there were fewer.
   Result<> release(std::span<const Message> batch, std::size_t count);
 
-  // Copies the next message out and releases it. kTooSmall: it is larger than `buffer` and is not
-  // taken; the Received still contains its size and type.
+  // Copies the next message out and releases it. kTooSmall: the message is larger than `buffer` and
+  // is not taken; the result still contains its size and type.
   Result<Received> try_receive(std::span<std::byte> buffer);
   Result<Received> receive(std::span<std::byte> buffer, Deadline deadline = Deadline::never());
 
   // For an event loop. True: there is no message, and fd() becomes readable when there may be one.
-  // False: try at once. The result is valid until the next operation of this end.
+  // False: try at once. The result is valid until the next operation on this end.
   [[nodiscard]] bool arm();
 
   // Ends the channel and notifies the producer at once. Borrowed messages stay valid until the
@@ -122,7 +122,7 @@ class ChannelConsumer : private ChannelEnd {
   WaitSource* wait_source();  // null: moved from
 
   FrameReader reader_;
-  ChannelPosition borrowed_end_ = 0;  // of the last message that is borrowed
+  ChannelPosition borrowed_end_ = 0;  // of the last borrowed message
   std::uint64_t borrowed_ = 0;        // messages
   std::uint64_t caught_up_at_ = 0;    // messages taken when a poll last found none
   bool falls_behind_ = false;         // peek_batch() first lets the producer get ahead
@@ -146,8 +146,8 @@ class ChannelConsumer : private ChannelEnd {
   return {seen, message};
 }
 
-// After a poll that found nothing: returns whether a run of messages was taken since the last such
-// poll.
+// Called after a poll that found nothing. Returns whether a run of messages was taken since the
+// last such poll.
 inline bool ChannelConsumer::is_behind_a_run() {
   const std::uint64_t taken = reader_.messages() + borrowed_;
   const bool was_run = taken - caught_up_at_ >= kRunMin;
@@ -169,7 +169,7 @@ inline bool ChannelConsumer::is_behind_a_run() {
       core().spin_first([&] { return look(reader_.position(), message); }, words().empty_waits);
   if (soon != Errc::kWouldBlock) [[likely]]
     return soon;
-  borrowed_ = 0;  // or a release() in another thread, which is misuse, would not be noticed
+  borrowed_ = 0;  // otherwise a concurrent release() (misuse) would go unnoticed
   Message late;
   const Errc seen = wait_further(late, deadline);
   message = late;

@@ -86,12 +86,12 @@ struct Reply {
   std::span<const std::byte> payload = {};  // of an error, its text
   Delivery delivery = Delivery::kUnknown;   // of the request; kTaken if it was answered
 
-  // Check ok() first: with an error the type is 0.
+  // Check ok() first: on error, the type is 0.
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
     return !is_error && type == number_of(wanted);
   }
-  // A copy of the payload; nullopt if there is none, if it is an error's, or of another size.
+  // A copy of the payload; nullopt for an error, or if there is none or its size differs.
   template <PlainPayload Payload>
   [[nodiscard]] std::optional<Payload> as() const {
     return is_error ? std::nullopt : detail::copy_as<Payload>(payload);
@@ -106,12 +106,12 @@ struct Incoming {
   std::span<const std::byte> payload = {};
 
   [[nodiscard]] bool is_call() const { return call != 0; }
-  // Check ok() first: with an error the type is 0.
+  // Check ok() first: on error, the type is 0.
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
     return type == number_of(wanted);
   }
-  // A copy of the payload; nullopt if there is none, or if it has another size.
+  // A copy of the payload; nullopt if there is none, or if its size differs.
   template <PlainPayload Payload>
   [[nodiscard]] std::optional<Payload> as() const {
     return detail::copy_as<Payload>(payload);
@@ -131,7 +131,7 @@ struct DuplexCounters {
   std::uint64_t late_replies = 0;  // arrived after their call's deadline or cancellation
   std::uint64_t one_ways_sent = 0;
   // Sent one-way messages that next() or wait_any() has returned to the other side's program, as
-  // that side reports. These are the first ones sent. Final once the other side has ended.
+  // reported by that side. These are the first ones sent. Final once the other side has ended.
   std::uint64_t one_ways_taken = 0;
 };
 
@@ -177,7 +177,7 @@ class Duplex : private ChannelEnd {
   Result<CallId> start(const Request& request, Type type, Deadline deadline = Deadline::never()) {
     return start(detail::bytes_of(request), number_of(type), deadline);
   }
-  // Waits until that call ends, at most until the call's deadline. kMisuse: there is no such call,
+  // Waits until the call ends, at most until its deadline. kMisuse: there is no such call,
   // or it has already ended. After kInterrupted, the call is still under way.
   Result<Reply> finish(CallId call);
   // Returns the next call that ends, or a late reply. If there is none by `deadline`, it returns
@@ -189,17 +189,17 @@ class Duplex : private ChannelEnd {
   // Ends a call without a reply, and notifies the server if there is room. kMisuse: as in finish().
   Result<> cancel(CallId call);
 
-  // The next call or one-way message of the other side.
+  // Returns the next call or one-way message from the other side.
   Result<Incoming> try_next();
   Result<Incoming> next(Deadline deadline = Deadline::never());
   // Waits for both finish_any() and next(), and returns the first result: the end of a call, a late
-  // reply, or a call or one-way message of the other side. If both have a result, they take turns.
-  // Unlike finish_any(), it may wait while no call is under way. If the channel has ended, each
-  // call under way ends as with finish_any(), and then the error is kPeerGone or kClosed.
+  // reply, or a call or one-way message from the other side. If both have a result, they take
+  // turns. Unlike finish_any(), it may wait while no call is under way. If the channel has ended,
+  // each call under way ends as with finish_any(), and then the error is kPeerGone or kClosed.
   Result<Arrival> try_wait_any();
   Result<Arrival> wait_any(Deadline deadline = Deadline::never());
-  // Answers a call that next() returned, in any order. kMisuse: it is not a call of next(), or it
-  // was already answered.
+  // Answers a call that next() returned, in any order. kMisuse: next() did not return the call, or
+  // it was already answered.
   Result<> reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
                  Deadline deadline = Deadline::never());
   template <PlainPayload Answer, MessageType Type>
@@ -230,7 +230,7 @@ class Duplex : private ChannelEnd {
   // For an event loop. True: nothing has arrived, and fd() becomes readable when something may have
   // arrived; then use try_wait_any(), or try_next() and try_finish_any(). False: use them at once.
   // Room to send and the calls' deadlines are not covered. The result is valid until the next
-  // operation of this end.
+  // operation on this end.
   [[nodiscard]] bool arm();
 
   // Ends both directions. Idempotent. The destructor does the same.

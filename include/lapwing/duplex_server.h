@@ -1,4 +1,4 @@
-// A server of many duplex clients on one path and in one thread, for example an order gateway.
+// A server for many duplex clients on one path, in one thread, for example an order gateway.
 //
 //   auto server = lapwing::DuplexServer::open("/run/gateway.sock", {.clients_max = 100});
 //   for (;;) {
@@ -12,10 +12,10 @@
 //   }
 //
 // A client connects with Duplex::connect, and leaves when it closes its end, dies, or is dropped.
-// Set ChannelOptions::retry in a client to reconnect after a restart of the server.
+// Set ChannelOptions::retry in a client to reconnect after the server restarts.
 //
-// No client delays another. wait() serves the clients in turn, at most turn_events_max events of
-// one before the next, and accepts connections in between. wait() is the only operation that waits.
+// No client delays another. wait() serves the clients in turn, with at most turn_events_max events
+// per turn, and accepts connections in between. wait() is the only operation that waits.
 // If a client has no room for an operation, the operation returns kWouldBlock, and a kRoom event
 // reports when to retry it. A client that takes nothing can be dropped. When a client connects, the
 // server allocates its memory for the client, which delays the other clients
@@ -24,8 +24,8 @@
 // A sleeping server wakes once a second. Once the server has slept, idle clients cost no more than
 // that, even if other clients are busy.
 //
-// A server can be a source of a WaitSet, beside buses, timers and other sources. In an event loop,
-// use arm() and fd().
+// A server can be a source of a WaitSet, together with buses, timers and other sources. In an event
+// loop, use arm() and fd().
 //
 // A new process can take the path over from a running server. Existing clients stay with the old
 // server until they leave:
@@ -34,9 +34,9 @@
 //   auto server = lapwing::DuplexServer::open(*std::move(listener));
 //
 // Threads: one thread at a time, any thread. A call made during a wait returns kMisuse.
-// interrupt() may be called at any time. Forks: as for every end of a channel
-// (lapwing/channel.h).
-// Errors: see Errc.
+// interrupt() may be called at any time. Forks: as for
+// every channel end (lapwing/channel.h). Errors: see
+// Errc.
 #pragma once
 
 #include <cstddef>
@@ -62,23 +62,23 @@ inline constexpr std::uint32_t kServerClientsMax = 4096;
 using ClientId = std::uint64_t;
 
 struct DuplexServerOptions {
-  // The options of this side of each client's channel. `wait` is how wait() waits, and
+  // The options of this side of each client's channel. `wait` sets how wait() waits, and
   // expected_peer_uid is the user that may connect.
   ChannelOptions channel = {};
-  // If this many clients are connected, another one waits in its connect until one has left.
+  // If this many clients are connected, the next one waits in connect until one has left.
   std::uint32_t clients_max = 64;  // at most kServerClientsMax
-  // Events of one client before the next client has its turn.
+  // The most events returned for one client before the next client's turn.
   std::uint32_t turn_events_max = 16;
 };
 
-// An event of a client.
+// A client event.
 struct ServerEvent {
   enum class Kind : std::uint32_t {
     kConnected = 1,   // a new client
-    kMessage = 2,     // `message` is a call of the client to be answered, or a one-way message
-    kReply = 3,       // `reply` is the end of a call by this server to the client, or a late reply
+    kMessage = 2,     // `message` is a call to be answered, or a one-way message, from the client
+    kReply = 3,       // `reply` is the end of a call to the client, or a late reply
     kRoom = 4,        // an operation that returned kWouldBlock can be retried
-    kGone = 5,        // the client has left, and all that it had sent was delivered; see `why`
+    kGone = 5,        // the client has left, and everything it sent was delivered; see `why`
     kHandedOver = 6,  // a successor accepts from now on; `client` is 0
   };
 

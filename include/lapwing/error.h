@@ -3,8 +3,8 @@
 //   if (lapwing::errc_of(status) == lapwing::Errc::kInUse) ...
 //
 // Errors are values. Cold paths return absl::Status or absl::StatusOr with a number whose meaning
-// never changes between releases (docs/reference/abi-policy.md). The message contains what
-// happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
+// never changes between releases (docs/reference/abi-policy.md). The message states what happened,
+// where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
 // Thread safety: everything here is a pure function.
 #pragma once
@@ -28,8 +28,8 @@ enum class Errc : std::uint32_t {
   kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
   kSystem = 6,           // any other failed system call; the message contains errno
   kDamaged = 7,          // durable bytes differ from those that were written
-  kAbiMismatch = 8,      // the other side has another ABI version
-  kNotALapwingFile = 9,  // the path is a file, link, directory or socket of another kind
+  kAbiMismatch = 8,      // the other side has a different ABI version
+  kNotALapwingFile = 9,  // the path is a file, link, directory or socket of a different kind
   kJournalFailed = 10,   // a write or sync of the journal failed; final for that journal
   kNoJournal = 11,       // the request needs a journal, but this bus has none
   kPruned = 12,          // the journal no longer keeps that sequence
@@ -103,9 +103,9 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kNoAnswer, "no-answer", absl::StatusCode::kUnavailable},
 };
 
-// The payload in which an absl::Status of the library contains its number in decimal.
+// The absl::Status payload that contains the library's error number, in decimal.
 inline constexpr char kErrorPayload[] = "lapwing.error";
-// The payload in which a status contains the errno of a failed system call in decimal.
+// The absl::Status payload that contains the errno of a failed system call, in decimal.
 inline constexpr char kErrnoPayload[] = "lapwing.errno";
 
 constexpr const char* name_of(Errc code) {
@@ -125,7 +125,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
 
 }  // namespace detail
 
-// Makes a status with the number `code`. `message` is what happened, where, and what to do next.
+// Makes a status with number `code`. `message` states what happened, where, and what to do next.
 [[nodiscard]] inline absl::Status make_error(Errc code, const std::string& message) {
   for (const ErrorName& entry : kErrorNames) {
     if (entry.code != code) continue;
@@ -136,7 +136,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
   return absl::InternalError(message);
 }
 
-// Returns the number in a status, or kSystem for a status that make_error did not make.
+// Returns the number in a status, or kSystem for a status that was not made by make_error.
 [[nodiscard]] inline Errc errc_of(const absl::Status& status) {
   if (status.ok()) return Errc::kOk;
   const auto payload = status.GetPayload(kErrorPayload);

@@ -6,10 +6,10 @@
 // or in a store. An entry contains its key, which the fold extracts.
 //
 // Determinism: the same records from the same state produce the same entries, byte for byte, in any
-// FoldState, even if the run was interrupted and resumed anywhere. So a fold keeps no state of its
-// own between two calls.
+// FoldState, even if the run was interrupted and resumed at any point. So a fold keeps no state of
+// its own between two calls.
 //
-// Thread safety: that of the implementation. Several threads may use a fold without members.
+// Thread safety: that of the implementation. Several threads may share a fold that has no members.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ namespace lapwing {
 inline constexpr char kFoldLatest[] = "latest";
 inline constexpr char kFoldOrders[] = "orders";
 
-// A set of entries. Keys are compared by memcmp. Each key has key_bytes of the fold, and each entry
-// its entry_bytes. Calls with a key or an entry of another size find, put and erase nothing.
+// A set of entries. Keys are compared by memcmp. Keys have the fold's key_bytes, and entries its
+// entry_bytes. Calls with a key or an entry of a different size find, put and erase nothing.
 class FoldState {
  public:
   virtual ~FoldState() = default;
-  // Returns the entry of that key, or nullptr. It is valid until the next call of any function.
+  // Returns the entry with that key, or nullptr. Valid until the next call to any function.
   virtual const std::byte* find(std::span<const std::byte> key) = 0;
   // `entry` must not be memory of this state: copy the result of find() before you put it.
   virtual void put(std::span<const std::byte> key, std::span<const std::byte> entry) = 0;
@@ -71,11 +71,11 @@ class Fold {
   virtual Sequence place_of([[maybe_unused]] std::span<const std::byte> entry) const {
     return kNoSequence;
   }
-  // Folds one record, number `sequence` of the bus. The shipped folds ignore a record whose size is
+  // Folds one record, number `sequence` on the bus. The shipped folds ignore a record whose size is
   // not shape().record_bytes.
   virtual void apply(Sequence sequence, std::span<const std::byte> record,
                      FoldState& state) const = 0;
-  // Handles the loss of the records of `gap`: a range between two records, or kMissingBeginning. An
+  // Handles the loss of the records in `gap`: a range between two records, or kMissingBeginning. An
   // empty gap is not a loss.
   virtual void lose(const Gap& gap, FoldState& state) const = 0;
   // Returns whether the state may be shown to others after this record: false inside a venue's
@@ -86,7 +86,7 @@ class Fold {
   virtual bool reads(std::span<const std::byte> record, std::span<std::byte> key) const = 0;
 };
 
-// Makes the fold of that name for records of that description: `latest` for any description with a
+// Makes the named fold for records with that description: `latest` for any description with a
 // key, `orders` for dbn.mbo. Errors: kInvalidArgument; the message lists the available folds.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
                                                               const Schema& schema);

@@ -15,7 +15,7 @@ enum class GapCause : std::uint32_t {
   kVoid = 3,     // the range will never exist; recorded after a power cut
   kPruned = 4,   // retention removed the range from the journal
   kDamaged = 5,  // the journal's bytes for the range fail their checksum or are missing
-  // Causes on a bus that mirrors a bus of another machine. This release does not produce them.
+  // Causes on a bus that mirrors a bus on another machine. This release does not produce them.
   kNotRelayed = 6,  // the range did not arrive from the origin
   kUpstream = 7,    // the origin lost the range
 };

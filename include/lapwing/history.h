@@ -17,7 +17,7 @@
 // Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's
 // header.
 // Fork: in a forked child every call returns kForked, info() is empty, and the destructor does
-// nothing. Open another History there.
+// nothing. Open a new History there.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct HistoryInfo {
   Sequence oldest = 1;              // the oldest that is kept
   Sequence archived = kNoSequence;  // the newest that can be read
   Sequence durable = kNoSequence;   // the newest that survives a power cut
-  // The publisher has begun another journal, so this one does not grow. History::journals() lists
+  // The publisher has begun a new journal, so this one no longer grows. History::journals() lists
   // all of them.
   bool is_discarded = false;
 };
@@ -75,7 +75,7 @@ class History {
   // Opens the journal with that id. Errors: as above, and kNotFound if the bus does not list it.
   [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory,
                                                     const Id128& journal_id);
-  // Returns all journals that the bus lists, oldest first. A publisher begins another journal if
+  // Returns all journals that the bus lists, oldest first. A publisher begins a new journal if
   // the last one failed, was shed, or was ended by `lapwing repair`. Errors: those of open().
   [[nodiscard]] static absl::StatusOr<std::vector<HistoryInfo>> journals(
       const std::string& directory);
@@ -92,11 +92,11 @@ class History {
   [[nodiscard]] Result<Batch> read(Sequence first, std::span<std::byte> rows);
   // Maps the finished segment that contains record `n`. If a void divides the segment, maps only
   // the part that contains `n`. Reads the whole segment once, to verify it. Use it for records that
-  // are read often or by many processes. For a segment that still grows, use read().
+  // are read often or by many processes. For a segment that is still growing, use read().
   // Maps only files that only this user and root can change, because truncating a mapped file ends
   // the process (SIGBUS). Errors: kWouldBlock (not all of the segment is durable). kNotPermitted:
-  // the file is another user's, or others may write to it; use read(). Also kPruned, kNotFound (a
-  // void), kDamaged, kInvalidArgument, kSystem.
+  // the file belongs to another user, or others may write to it; use read(). Also kPruned,
+  // kNotFound (a void), kDamaged, kInvalidArgument, kSystem.
   [[nodiscard]] absl::StatusOr<MappedSegment> map(Sequence n);
   // Returns the sequence at which to begin reading so that no record published at or after `utc_ns`
   // is missed. It is exact or slightly too early, and never below the oldest.

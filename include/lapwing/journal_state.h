@@ -35,7 +35,7 @@ enum class Settlement : std::uint32_t {
   kFresh = 1,      // there was no journal: a new journal id, sequence 1
   kContinued = 2,  // the last session had ended cleanly
   kRecovered = 3,  // killed: the missing records were in the ring file
-  kCut = 4,        // power cut or no ring file: cut at durable, the rest reserved is a void
+  kCut = 4,        // power cut or no ring file: cut at durable, followed by a void
   kReset = 5,      // failed journal: a new journal id, sequence 1
 };
 

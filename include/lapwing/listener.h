@@ -1,4 +1,4 @@
-// Listens on a path for the other sides of channels, and serves one after another.
+// Listens on a path for channel peers, and serves them one after another.
 //
 //   auto listener = lapwing::ChannelListener::listen("/run/orders.sock");
 //   for (;;) {
@@ -6,9 +6,9 @@
 //     ...
 //   }
 //
-// A new process of the same program can take the listening socket over while this one still serves
-// its peer. The new process calls take_over(), and this one calls tend() or accept(). Clients that
-// connect meanwhile wait in the socket or are handed over with it, so no connect fails.
+// A new process of the same program can take over the listening socket while this process still
+// serves its peer. The new one calls take_over(), and this one calls tend() or accept(). Clients
+// that connect in the meantime wait in the socket or are handed over with it, so no connect fails.
 //
 // In an event loop, poll fd(). When it is readable, call accept() with Deadline::now() until it
 // returns kWouldBlock.
@@ -24,7 +24,7 @@
 // Threads: one thread at a time, any thread; interrupt() may be called at any time.
 // Ownership: owns the socket and, until it is handed over, its name.
 // Fork: in a forked child accept() and tend() return kForked, fd() is -1, and the destructor does
-// nothing. The parent keeps socket and name.
+// nothing. The parent keeps the socket and its name.
 #pragma once
 
 #include <sys/types.h>
@@ -64,14 +64,14 @@ class ChannelListener {
   ChannelListener(ChannelListener&&) noexcept;
   ChannelListener& operator=(ChannelListener&&) noexcept;
   // Removes the socket's name, unless it was handed over. If a successor is taking it over at that
-  // moment, waits for it for at most one second.
+  // moment, waits at most one second for the successor.
   ~ChannelListener();
 
   [[nodiscard]] const std::string& path() const;
 
   // ChannelProducer::accept, ChannelConsumer::accept and Duplex::accept serve the next peer. An
   // unexpected peer, or one that violates the protocol, is refused and counted, and the next one is
-  // served. Errors of an accept: kTimedOut. With Deadline::now(), kWouldBlock if no client can be
+  // served. Errors of accept(): kTimedOut. With Deadline::now(), kWouldBlock if no client can be
   // served now. kClosed: handed over. kLimit: no descriptors. Also kInterrupted, kInvalidArgument
   // (the options), kNoSpace, kSystem. It exceeds its deadline only to allocate this side's memory.
 

@@ -7,11 +7,11 @@
 //   use(loaded->state());                              // as of loaded->as_of()
 //   while (loaded->next().ok()) use(loaded->state());  // and after every record and event
 //
-// The whole state is held in memory, and while it is loaded, so are the checkpoint's bytes: at most
-// twice the size of the state in total. If a state is too large for that, read it with Subscriber
-// and Start::snapshot() into your own structure, or examine it in place (Checkpoint).
+// The whole state is held in memory, and while it is being loaded, so are the checkpoint's bytes:
+// at most twice the size of the state in total. If a state is too large for that, read it with
+// Subscriber and Start::snapshot() into your own structure, or examine it in place (Checkpoint).
 //
-// With SubscriberOptions::instruments, it is the state of those instruments only.
+// With SubscriberOptions::instruments, only the state of those instruments is loaded.
 //
 // Threads, forks: as for Subscriber. A forked child has a copy of the state as of the fork.
 #pragma once
@@ -38,7 +38,7 @@ class LoadedState {
   // The last record that was folded.
   [[nodiscard]] Sequence as_of() const { return as_of_; }
   // Whether the state may be shown to others. False inside a venue's event (Fold::settles), and
-  // while another state is loaded after a gap (OnGap::kSnapshot), which then replaces this one.
+  // while a state that will replace this one is being loaded (OnGap::kSnapshot).
   [[nodiscard]] bool settled() const { return settled_; }
   // The checkpoint that was loaded and those that were skipped, or why there was none.
   [[nodiscard]] const std::string& origin() const { return origin_; }

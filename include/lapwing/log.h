@@ -59,7 +59,7 @@ struct LogEventFacts {
   LogLevel level;
 };
 
-// Returns the name and the level of an event in logs. The name never changes.
+// Returns an event's name and level in logs. The name never changes.
 constexpr LogEventFacts facts_of(LogEvent event) {
   switch (event) {
     case LogEvent::kJournalBegins:

@@ -4,9 +4,9 @@
 // order update it (for_each, digest, erase_prefix). So put and erase do not sort, and an entry that
 // is put and erased between two such calls never enters the sorted index.
 //
-// Thread safety: one thread, including the const functions. Owns its memory: for each entry the
-// entry, its key, and 60 to 100 bytes more. No call fails. A call with a key or an entry of another
-// size than the shape's has no effect.
+// Thread safety: one thread, including the const functions. Owns its memory: for each entry, the
+// entry, its key, and another 60 to 100 bytes. No call fails. A call with a key or an entry whose
+// size differs from the shape's has no effect.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,9 @@ class MemoryState : public FoldState {
 
   void clear();
   std::uint64_t size() const;  // entries
-  // Calls `use` for each entry, in the order of their keys. `use` must not change the state.
+  // Calls `use` for each entry, in key order. `use` must not change the state.
   void for_each(const std::function<void(std::span<const std::byte> entry)>& use) const;
-  // XXH3-64 over all entries, in the order of their keys.
+  // XXH3-64 over all entries, in key order.
   std::uint64_t digest() const;
 
  private:

@@ -5,14 +5,14 @@
 // It holds the entries of the fold `orders` (lapwing/order_entry.h) and updates its levels with
 // them. The fold defines the effect of an add, a modify or a cancel. OrderBooks owns the book.
 //
-// Cost: reading the best level, the number of levels or a level by its index takes constant time.
+// Cost: reading the best level, the level count or a level by its index takes constant time.
 // So does changing an order. Adding or removing a level costs more the farther it is from the
-// touch. Does not allocate once the book has had its largest number of orders and levels.
+// touch. Does not allocate once the numbers of orders and levels have peaked.
 //
 // Invariants, for every order that has a side and a price:
 //  1. it is in the queue of exactly one level, that of its side and price;
 //  2. a level has at least one entry in its queue; its size and order count are those of its queue.
-// An order without a side, or without a price, rests on no level. A top is the best price of a
+// An order without a side, or without a price, is not on any level. A top is the best price of a
 // side, from a feed without orders. It is in a queue like an order, but is not counted as one.
 //
 // Thread safety: one thread, including reads (a queue is sorted when it is first read).
@@ -53,7 +53,7 @@ class OrderBook {
     return ladder.size() == 0 ? nullptr : &levels_[ladder[0].level].shown;
   }
   std::size_t level_count(dbn::Side side) const { return ladder(side).size(); }
-  // 0 is the best.
+  // Index 0 is the best level.
   const PriceLevel& level(dbn::Side side, std::size_t index) const {
     return levels_[ladder(side)[index].level].shown;
   }
@@ -76,11 +76,11 @@ class OrderBook {
   // Whether its orders may differ from the venue's: records were lost, and neither a clear nor a
   // complete snapshot has followed.
   bool stale() const { return state_ && is_stale(*state_, lost_through_); }
-  // The last sequence of the bus that was lost; kNoSequence: none.
+  // The last sequence that was lost on the bus; kNoSequence: none.
   Sequence lost_through() const { return lost_through_; }
   // Whether the feed contains the best price of each side, but no orders.
   bool has_tops() const { return state_ && (state_->msg.flags & dbn::kFlagTop) != 0; }
-  // False inside an event of the venue, whose records belong together.
+  // False inside a venue's event, whose records belong together.
   bool settled() const { return !state_ || (state_->msg.flags & dbn::kFlagLast) != 0; }
 
   // Sequence and times of its last record, even if it changed nothing. kNoSequence if none has
@@ -89,9 +89,9 @@ class OrderBook {
   std::uint64_t last_ts_event() const { return last_ts_event_; }
   std::uint64_t last_ts_recv() const { return last_ts_recv_; }
 
-  // Calls `use` for its entries in the order of their keys. Sorts them first.
+  // Calls `use` for its entries in key order. Sorts them first.
   void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
-  // XXH3-64 over them.
+  // XXH3-64 over its entries, in key order.
   std::uint64_t digest() const;
 
  private:
@@ -154,7 +154,7 @@ class OrderBook {
   Sequence lost_through_ = kNoSequence;  // of the whole bus
 
   absl::flat_hash_map<std::uint64_t, std::uint32_t> slots_;  // of orders, by their ids
-  std::array<std::uint32_t, 2> tops_ = {kNone, kNone};       // slots, in the order of their keys
+  std::array<std::uint32_t, 2> tops_ = {kNone, kNone};       // slots, in key order
   std::vector<OrderEntry> entries_;                          // by slot
   mutable std::vector<Link> links_;                          // by slot
   std::uint32_t free_slot_ = kNone;

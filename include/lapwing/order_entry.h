@@ -1,7 +1,7 @@
-// The entries of the fold `orders`: the state of a bus of DBN market by order, byte for byte.
+// The entries of the fold `orders`: the state of a DBN market-by-order bus, byte for byte.
 // See docs/explanation/state.md for the rules.
 //
-// An entry begins with an MboMsg that identifies the kind of the entry. So a checkpoint can be
+// An entry begins with an MboMsg that identifies the entry's kind. So a checkpoint can be
 // delivered to readers that handle only records:
 //   order  action A, flags SNAPSHOT; size is the remaining size
 //   top    action A, flags SNAPSHOT and TOP: the price of a side, from a feed without orders

@@ -75,7 +75,7 @@ class ChannelProducer : private ChannelEnd {
   Result<> try_send(std::span<const std::byte> payload, std::uint32_t type);
   Result<> send(std::span<const std::byte> payload, std::uint32_t type,
                 Deadline deadline = Deadline::never());
-  // Sends several messages in order. Returns the number of sent messages, even with an error.
+  // Sends several messages in order. Returns the number of messages sent, even with an error.
   // Messages that fit at the same time become visible together.
   Result<std::size_t> try_send_batch(std::span<const Outgoing> messages);
   Result<std::size_t> send_batch(std::span<const Outgoing> messages,
@@ -87,7 +87,7 @@ class ChannelProducer : private ChannelEnd {
 
   // For an event loop. True: there was no room for `size` bytes, and fd() becomes readable when
   // there may be; then try again. False: try at once. The result is valid until the next operation
-  // of this end. Abandons an open claim.
+  // on this end. Abandons an open claim.
   [[nodiscard]] bool arm(std::size_t size);
 
   // Ends the channel. The consumer reads everything that was committed, and then gets kClosed.

@@ -12,12 +12,12 @@
 // Threads: one thread at a time, any thread. A call made while another one waits returns kMisuse.
 // head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be called at
 // any time. A publisher has two threads of its own: the service thread (control socket, doorbell,
-// heartbeat) and the file thread (journal). A third one runs while it opens and closes. io_uring
-// adds kernel threads. PublisherOptions::threads places all of them
+// heartbeat) and the file thread (journal). A third one runs while the publisher opens and closes.
+// io_uring adds kernel threads. PublisherOptions::threads places all of them
 // (docs/how-to/tune-a-machine.md).
 //
-// Fork: in a forked child every call of the parent's publisher returns kForked. There head() is
-// that of the fork, values that come only from the ring or the threads are 0, and the destructor
+// Fork: in a forked child every call on the parent's publisher returns kForked. There, head() is as
+// it was at the fork, values that come only from the ring or the threads are 0, and the destructor
 // does nothing. The session continues in the parent. The child holds none of its resources: when
 // the parent ends, another publisher can begin at once, even if the child is still running. The
 // child may open a publisher of its own.
@@ -27,9 +27,9 @@
 // has the reason. No loss is silent. Records that a failed journal does not contain are reported in
 // the ring's header, in the log, and to every subscriber that joins.
 //
-// Signals: the library changes no signal disposition. If the program's file size is limited
-// (RLIMIT_FSIZE), ignore SIGXFSZ. Reaching that limit is then a failed journal write (EFBIG)
-// instead of the end of the process.
+// Signals: the library changes no signal disposition. If the size of the files that the process
+// writes is limited (RLIMIT_FSIZE), ignore SIGXFSZ. Reaching that limit then makes a journal write
+// fail (EFBIG) instead of ending the process.
 #pragma once
 
 #include <bit>
@@ -76,9 +76,9 @@ enum class OnJournalFailure : std::uint32_t {
 
 // The records of a source in the journal. Passed to PublisherOptions::on_resume.
 struct ResumePoint {
-  bool is_listed = false;    // the journal has a session of this source
+  bool is_listed = false;    // the journal has a session from this source
   bool by_content = false;   // that session was found by the source's fingerprint, not by its id
-  bool has_records = false;  // the journal has records, of this source or of others
+  bool has_records = false;  // the journal has records, from this source or others
   // The source_offset of the source's newest session, and the number of records that it published.
   std::uint64_t offset = 0;
   std::uint64_t records = 0;
@@ -99,8 +99,8 @@ struct PublisherOptions {
   std::string schema_name = "bytes";  // of a shipped schema, or of your own
   std::uint32_t record_bytes = 56;    // 8 to 4,088
   std::uint64_t capacity = 0;         // slots, a power of two; 0: as many as fit, up to 1,048,576
-  std::string ring_directory = {};    // empty: the bus directory on tmpfs, else one in /dev/shm
-  bool huge_pages = false;            // back the ring by huge pages, or fail
+  std::string ring_directory = {};    // empty: the bus directory if on tmpfs, else one in /dev/shm
+  bool huge_pages = false;            // back the ring with huge pages, or fail
   // False: readers lose lapped records, and the journal options are refused (those down to
   // on_journal_failure, and resume).
   bool journal = true;
@@ -133,7 +133,7 @@ struct PublisherOptions {
   std::function<absl::StatusOr<std::uint64_t>(const ResumePoint&)> on_resume = {};
   ThreadPlacement threads = {};  // of the library's own threads
   // Called on the library's threads until the session has ended, which may be after the destructor.
-  // It may fork and call the library. Calls of this publisher that would wait for the thread that
+  // It may fork and call the library. Calls on this publisher that would wait for the thread that
   // runs the hook return kMisuse.
   LogHook log = {};
 };
@@ -191,7 +191,7 @@ class Publisher {
 
   Publisher(Publisher&&) noexcept;
   Publisher& operator=(Publisher&&) noexcept;
-  // Closes the session if close() was not called, as described there.
+  // Closes the session, as close() describes, if close() was not called.
   ~Publisher();
 
   // Publishes one record of record_bytes() bytes and returns its sequence. Waits only for the

@@ -15,30 +15,30 @@
 //   }
 //   absl::Status durable = recording->commit();  // now and then
 //
-// Records of a schema that DBN has are written to DBN files. All others are written to record
+// Records of a DBN schema are written to DBN files. All others are written to record
 // files, which begin with the description of their records (docs/reference/file-formats.md). A path
-// that ends in ".records" or ".records.zst" selects record files for DBN schemas as well. A path
+// that ends in ".records" or ".records.zst" also selects record files for DBN schemas. A path
 // that ends in ".zst" selects zstd compression.
 //
 // A recording at `path` consists of the file or files of records, <path>.position and <path>.lock.
-// <path>.position contains the end of the valid data. <path>.lock keeps other recordings of this
-// path out. The kernel releases the lock when the process ends for any reason; the file remains.
+// <path>.position contains the end of the valid data. <path>.lock excludes other recordings at this
+// path. The kernel releases the lock when the process ends for any reason; the file remains.
 //
 // commit() makes appended records durable, and only then moves <path>.position. After a crash the
 // next open() continues there and truncates everything after it. A file is therefore always
 // complete up to its last commit, and other programs may read it. A recording holds records of one
 // schema, size and description. Other records are refused, in this run and in later ones.
 //
-// With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
+// With rotation, the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
 // es.000002.…. Each file is complete in itself, and its name contains a number and the time of its
 // first record. A venue's event is not split. A complete file may be moved away. The last file is
 // complete after finish().
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
-// Fork: in a forked child every call that records returns kForked, position() and counters() are
-// those of the fork, and the destructor does nothing.
-// Errors: the first one of append(), append_state(), end_state(), commit() and finish() is final.
-// Everything committed before it remains. A new Recording of the same path continues there.
+// Fork: in a forked child every call that records returns kForked, position() and counters() are as
+// they were at the fork, and the destructor does nothing. Errors: the first one of append(),
+// append_state(), end_state(), commit() and finish() is final. Everything committed before it
+// remains. A new Recording at the same path continues there.
 #pragma once
 
 #include <chrono>
@@ -60,23 +60,23 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kRotateBytesMin = 64 * 1024;
 
-// When a recording begins another file. Limits that differ from those of the last run apply from
+// When a recording starts a new file. Limits that differ from those of the last run apply from
 // the next record on. A single file cannot become a series, nor a series a single file.
 struct Rotation {
   // File size in bytes; 0: not by size. A file that has reached it ends with the current event.
   // With zstd, the file may be larger by the compressed size of 384 KiB of records.
   std::uint64_t bytes = 0;
-  // At each multiple of `every` in UTC; 0: not by time. The time of the records decides: ts_recv,
+  // At each multiple of `every` in UTC; 0: not by time. The records' times decide: ts_recv,
   // for bars ts_event, otherwise the field with the role kTime. So the same records make the same
   // files, live or read from the journal a day later. Schemas without a time are refused. A record
-  // goes to the open file if its time is undefined (0, or from 2^63 - 1 on) or far from the file's
+  // goes to the open file if its time is undefined (0, or 2^63 - 1 or more) or far from the file's
   // period. The 16th far record in a row begins a new file (docs/reference/file-formats.md,
   // "Recordings").
   std::chrono::nanoseconds every = {};
 
   // Instead of `every`: at a time of day in a time zone, each day, each week, or on the first day
   // of each month. A day on which clocks change has 23 or 25 hours. If the change skips that time,
-  // the period begins at the change. If the time occurs twice, it begins at the first one.
+  // the period begins at the change. If the time occurs twice, it begins at the first occurrence.
   enum class Calendar : std::uint8_t { kNone, kDay, kWeek, kMonth };
   Calendar calendar = Calendar::kNone;
   std::chrono::minutes at = {};                           // from midnight, less than a day
@@ -114,8 +114,8 @@ struct RecordBatch {
 struct RecordingCounters {
   std::uint64_t records = 0;  // in the whole recording, including earlier runs
   std::uint64_t files = 0;    // files that this object has written to
-  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file that
-  // contains their records. Always 0 with a rotation, where such a session begins a new file.
+  // Sessions whose feed's symbols or dataset differ from the metadata of the DBN file that contains
+  // their records. Always 0 with a rotation, where such a session starts a new file.
   std::uint64_t foreign_sessions = 0;
 };
 
@@ -123,11 +123,11 @@ class Recording {
  public:
   // Waits for the lock until the deadline, takes it and examines the existing files. Changes
   // nothing else: files are created when the first records arrive.
-  // Errors: kInUse: another process, which the message names, has a recording of this path open.
-  // kInvalidArgument: a limit, an unknown time zone, other files with these names, or a change
-  // between a single file and a series. kNotFound: the path's directory does not exist.
-  // kDamaged: <path>.position is damaged, or the file that it names is missing, cut, changed or
-  // replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
+  // Errors: kInUse: another process, which the message names, has a recording at this path open.
+  // kInvalidArgument: an invalid limit, an unknown time zone, other files with these names, or a
+  // change between a single file and a series. kNotFound: the path's directory does not exist.
+  // kDamaged: <path>.position is damaged, or the file that it names is missing, truncated, changed
+  // or replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,
                                                       Deadline deadline = std::chrono::seconds(1));
   Recording(Recording&&) noexcept;
@@ -139,11 +139,11 @@ class Recording {
   [[nodiscard]] std::optional<StoredPosition> position() const;
 
   // Appends records. Errors:
-  // kRecordSize: records of another schema, size or description than before; not whole records; or
-  // a schema that DBN does not have and a path that ends in .dbn.
-  // kBadInput: a DBN schema, but the bus has no metadata (PublisherOptions::metadata).
-  // kInvalidArgument: no size is given, or a rotation by time of records without one.
-  // kMisuse: after finish(); changes nothing. Also kNoSpace, kNotPermitted, kSystem.
+  // kRecordSize: records whose schema, size or description differs from earlier ones; not whole
+  // records; or a schema that DBN does not have and a path that ends in .dbn. kBadInput: a DBN
+  // schema, but the bus has no metadata (PublisherOptions::metadata). kInvalidArgument: no size is
+  // given, or rotation by time, but the records have no time. kMisuse: after finish(); changes
+  // nothing. Also kNoSpace, kNotPermitted, kSystem.
   [[nodiscard]] absl::Status append(const RecordBatch& batch);
 
   // Records the state with which a recording begins if the bus was joined with Start::snapshot().
@@ -153,7 +153,7 @@ class Recording {
   // precede everything else and are in one file. Entries are held in memory until end_state();
   // append() without it drops them.
   // Errors: those of append(); kInvalidArgument (entries that are not records of the bus); kMisuse
-  // (the recording has begun).
+  // (the recording has already begun).
   [[nodiscard]] absl::Status append_state(const Fold& fold, std::span<const std::byte> entries);
   [[nodiscard]] absl::Status end_state(const RecordBatch& as_of);
 

@@ -20,7 +20,7 @@ class [[nodiscard]] Result {
  public:
   constexpr Result() = default;
   constexpr Result(Value value) : value_(std::move(value)) {}
-  // `value` is valid despite the error, for example the number of sent messages.
+  // `value` is valid despite the error, for example the number of messages sent.
   constexpr Result(Errc error, Value value = {}) : error_(error), value_(std::move(value)) {}
 
   [[nodiscard]] constexpr bool ok() const { return error_ == Errc::kOk; }

@@ -55,7 +55,7 @@ struct Schema {
   std::string name;
   std::uint32_t version = 1;
   std::uint32_t record_bytes = 0;
-  std::vector<Field> fields = {};  // in the order of their offsets
+  std::vector<Field> fields = {};  // in offset order
 
   // Checks the description: names, sizes, fields that are inside the record and do not overlap, and
   // roles and units that fit their types.

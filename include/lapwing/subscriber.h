@@ -15,14 +15,14 @@
 //
 // There are three ways to read, which may be mixed; each continues where the last one ended:
 //   next      the next record, in place, or the next event
-//   read      rows of records or of a state, as many as are available, or one event
+//   read rows of records or state entries, as many as are available, or one event
 //   read_one  one record into the caller's memory: the fastest. read_event returns the events
 // Each waits until its deadline. Deadline::now() does not wait, and returns kWouldBlock.
 //
 // All work except opening happens inside these calls: finding the bus, the handshake and the flush,
-// reading journal and ring, gaps, and the death and return of a publisher. Records and events are
-// delivered in one order, each event exactly where it belongs between two records. The first event
-// is always kSession. It describes the records that follow.
+// reading journal and ring, and handling gaps and a publisher's death and return. Records and
+// events are delivered in one order, each event exactly where it belongs between two records. The
+// first event is always kSession. It describes the records that follow.
 //
 // A start from a snapshot delivers the state first, then every record after it:
 //   kSession, kState …, kSnapshotComplete S, records S+1 …
@@ -43,10 +43,10 @@
 // records, and all events. Other records are skipped: they count as taken and do not end a wait. A
 // call with Deadline::now() skips a limited number of them, so that it returns even on a busy bus.
 //
-// Fork: in a forked child every call of the parent's subscriber returns kForked. There arm() and
+// Fork: in a forked child every call on the parent's subscriber returns kForked. There, arm() and
 // live() are false, head(), lag() and durable() are 0, and the destructor does nothing. If no call
-// was under way, position(), counters() and ages() are those of the fork, and the child may open a
-// subscriber of its own at position(). The fork does not affect the parent's subscriber.
+// was under way, position(), counters() and ages() are as they were at the fork, and the child may
+// open a subscriber of its own at position(). The fork does not affect the parent's subscriber.
 #pragma once
 
 #include <chrono>
@@ -123,7 +123,7 @@ struct Start {
   // because the sequences do not show them in that case.
   static Start oldest() { return {.kind = Kind::kOldest}; }
   static Start sequence(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
-  // At that time or a little before.
+  // Begins at that time or a little before.
   static Start time(std::uint64_t utc_ns) { return {.kind = Kind::kTime, .value = utc_ns}; }
   // The state as of the newest usable checkpoint of that fold, then the record after it.
   static Start snapshot(std::string fold = "") {
@@ -141,7 +141,7 @@ struct Start {
   static Start resume(const Cursor& cursor, Start otherwise);
 };
 
-// The policy for when the publisher laps this subscriber. It does not apply before kCaughtUp: the
+// The policy when the publisher laps this subscriber. It does not apply before kCaughtUp: the
 // requested history is in the journal, and a subscriber that is lapped during the join returns to
 // the journal.
 enum class OnGap : std::uint32_t {
@@ -182,7 +182,7 @@ struct SubscriberOptions {
   // even if it consists of digits; "id:5930" is the instrument with that number. If a symbol was
   // used for several instruments, the record's time decides. The instrument is the field
   // instrument_id, or else the first unsigned number of the key (docs/reference/records.md).
-  // Entries of a state are chosen by the record that they begin with. At the start of each session,
+  // State entries are chosen by the record that they begin with. At the start of each session,
   // the subscriber ends with kInvalidArgument if the session's records have no instrument. It ends
   // with kNotFound if neither that session nor a later one has the symbol.
   std::vector<std::string> instruments = {};
@@ -192,22 +192,22 @@ struct SubscriberOptions {
   bool end_at_close = false;
   // How long to wait for a bus or a publisher to appear or return; or kForever.
   std::chrono::nanoseconds reattach = std::chrono::seconds(30);
-  // How long the publisher may take to make the records durable that were published before the
-  // join.
+  // How long the publisher may take to make the records published before the join
+  // durable.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds stale_after = kNever;  // without a record
-  // The subscriber is behind while it has not taken more than behind_records published records, or
-  // its calls have noticed that one of these has been available for behind_time. kBehind and kLive
-  // are delivered only if at least one of the two is set. behind_records 0: not by number.
+  // The subscriber is behind while it has yet to take more than behind_records published records,
+  // or its calls have noticed that one of these has been available for behind_time. kBehind and
+  // kLive are delivered only if at least one of the two is set. behind_records 0: not by number.
   std::uint32_t behind_records = 0;
   std::chrono::nanoseconds behind_time = kNever;
   // Measures the age of every Nth record when it is delivered, from ring or journal; 0: never. The
   // records must have a publish time. See ages(). A measured record costs a call and a clock read;
-  // the others cost nothing more.
+  // the others cost nothing extra.
   std::uint32_t measure_every = 0;
   // How long to retry a journal file that does not exist, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
-  ThreadPlacement threads = {};  // of the only thread of its own, which fd() starts
+  ThreadPlacement threads = {};  // of its only thread, which fd() starts
   // The subscriber only displays records. Its gaps and losses are in its own row of `lapwing
   // subscribers`, and count neither in the bus's totals nor among the bus's events.
   bool observes = false;
@@ -219,13 +219,13 @@ enum class EventKind : std::uint32_t {
   kLost = 2,      // Event::gap: records that no source has; counted as lost. count() is
                   // 0 if a power cut took only records that this subscriber already has; see text
   kSession = 3,   // a session begins at `sequence`: the first one, or the next. text is set if
-                  // its publisher has no slot for another client, and names the consequences
-  kReset = 4,     // another history: a new journal starts at `sequence`; text has the reason. If
-                  // fold() is not for its records, the subscriber ends instead
+                  // its publisher has no slot for another client, and describes the effects
+  kReset = 4,     // a different history: a new journal starts at `sequence`; text has the reason.
+                  // If fold() is not for its records, the subscriber ends instead
   kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
   kStale = 6,     // the publisher is alive but has been silent for stale_after
   kPublisherGone = 7,     // the publisher ended without closing; waiting for the next
-  kClosed = 8,            // the session was closed cleanly after `sequence`; all is delivered
+  kClosed = 8,            // the session was closed cleanly after `sequence`; all was delivered
   kSnapshotComplete = 9,  // the state is complete, as of `sequence`; text names its checkpoint,
                           // and the newer ones that were skipped, with the reasons
   kNoSnapshot = 10,       // no checkpoint can be used; text has the reason. The next record is
@@ -233,10 +233,10 @@ enum class EventKind : std::uint32_t {
                           // After a gap (Event::gap) the state stays as it is, and record
                           // `sequence` comes next
   kBehind = 11,           // it has fallen behind by behind_records or behind_time, without a gap;
-                          // `sequence` is the one before the next; text has the lag
+                          // `sequence` is one below the next; text has the lag
   kLive = 12,             // it has taken everything, or is at most half of its limits behind: the
                           // first time, and after each kBehind, kGap, kLost, kReset,
-                          // kPublisherGone and kClosed. `sequence` is the one before the next
+                          // kPublisherGone and kClosed. `sequence` is one below the next
 };
 
 // Stable identifiers, shown by commands and in JSON.
@@ -277,7 +277,7 @@ struct Event {
   Gap gap = {};  // kGap, kLost; with OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
   // The size of the records that follow.
   std::uint32_t record_bytes = 0;
-  // "bytes" if the bus's schema is impossible (a shipped schema's name with another size, or a
+  // "bytes" if the bus's schema is impossible (a shipped schema's name with a different size, or a
   // description of other records), so a cast by schema is safe. schema_note then contains the
   // problem. It also reports a description that cannot be read, and is empty otherwise.
   std::string schema_name = {};
@@ -290,7 +290,7 @@ struct Event {
   // Records of other instruments are skipped (SubscriberOptions::instruments). A jump in the
   // sequences is then not a loss: kSession, kGap, kLost and kReset report all losses.
   bool is_filtered = false;
-  // The bus has journals before this one, so sequence 1 of this one is not the beginning of the
+  // The bus has journals before this one, so its sequence 1 is not the beginning of the
   // feed.
   bool follows_journal = false;
   OnGap on_gap = OnGap::kFill;      // kGap: the policy that applies
@@ -312,7 +312,7 @@ enum class ItemKind : std::uint32_t { kRecord = 1, kState = 2, kEvent = 3 };
 // The result of next().
 struct Item {
   ItemKind kind = {};
-  Sequence sequence = kNoSequence;         // for an entry of a state, Fold::place_of, or 0 if the
+  Sequence sequence = kNoSequence;         // for a state entry, Fold::place_of, or 0 if the
                                            // fold has none
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
   const Event* event = nullptr;            // kEvent; valid until the next call
@@ -321,7 +321,7 @@ struct Item {
   [[nodiscard]] bool is(EventKind wanted) const {
     return event != nullptr && event->kind == wanted;
   }
-  // A copy of the record; nullopt if there is none, or if it has another size.
+  // A copy of the record; nullopt if there is none, or if it has a different size.
   template <ReadableRecord Record>
   [[nodiscard]] std::optional<Record> record_as() const {
     return kind == ItemKind::kRecord ? detail::copy_as<Record>(record) : std::nullopt;
@@ -370,7 +370,7 @@ class Subscriber {
   Subscriber& operator=(Subscriber&&) noexcept;
   ~Subscriber();
 
-  // Errors of the calls that read. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
+  // Errors from the read calls. Nothing was read: kWouldBlock, kTimedOut, kInterrupted. The call
   // had no effect: kMisuse (another call is under way), kTooSmall (the memory is smaller than
   // Batch::row_bytes, or a column is empty), kEventDue, kRecordSize of read_one. All others are
   // final: kClosed after a clean close with end_at_close, otherwise the error of status(), which
@@ -391,17 +391,17 @@ class Subscriber {
   // microsecond, because reading each cache line while it is written slows both down.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
                                    Deadline deadline = Deadline::never());
-  // The same with a column that receives the sequence of each row, or the place of each entry of a
-  // state (Item). A batch has at most as many rows as the column has elements. With `instruments`,
+  // The same with a column that receives the sequence of each row, or the place of each state entry
+  // (Item). A batch has at most as many rows as the column has elements. With `instruments`,
   // it fills a batch with records that are not consecutive, while the other read() returns one run
   // of consecutive records at a time.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                    Deadline deadline = Deadline::never());
 
   // Copies the next record and returns its sequence. `record` has the size of the bus's records.
-  // kEventDue: an event or an entry of a state comes before it. kRecordSize: the bus has records of
-  // another size; with `expect` this is final. With Deadline::now() it does not wait for records.
-  // While no bus is attached, it may make system calls to find one.
+  // kEventDue: an event or a state entry comes before it. kRecordSize: the bus has records of
+  // a different size; with `expect` this is final. With Deadline::now() it does not wait for
+  // records. While no bus is attached, it may make system calls to find one.
   [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
                                           Deadline deadline = Deadline::never()) {
     if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
@@ -425,8 +425,8 @@ class Subscriber {
     return sequence;
   }
 
-  // Returns the event that is due now. kWouldBlock: there is none. kEventDue: an entry of a state
-  // is due, which only next() and read() return.
+  // Returns the event that is due now. kWouldBlock: there is none. kEventDue: a state entry is due,
+  // which only next() and read() return.
   [[nodiscard]] Result<Event> read_event();
 
   // Ends the wait that is under way, or else the next one. Safe from any thread and from a signal
@@ -440,25 +440,25 @@ class Subscriber {
   [[nodiscard]] absl::StatusOr<int> fd();
   [[nodiscard]] bool arm();
 
-  // The fold, and the number of entries of the state that was loaded last. The fold is null before
+  // The fold, and the number of entries in the last loaded state. The fold is null before
   // the first kState, kSnapshotComplete or kNoSnapshot.
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
-  // Values of the last delivered session; "" and 0 before the first event.
+  // Values from the last delivered session; "" and 0 before the first event.
   [[nodiscard]] const std::string& schema_name() const;
   [[nodiscard]] const std::shared_ptr<const Schema>& schema() const;  // null: not described
   [[nodiscard]] std::uint32_t record_bytes() const;
   [[nodiscard]] Id128 session_id() const;
 
   // Why the subscriber has ended; ok after a clean close with end_at_close. kPublisherGone: the
-  // publisher died or closed, and no other one appeared within `reattach`. kNoBus: no bus appeared
-  // at all. Also kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
+  // publisher died or closed, and no other publisher appeared within `reattach`. kNoBus: no bus
+  // appeared at all. Also kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
   [[nodiscard]] const absl::Status& status() const;
 
   // The position to store; continue there with Start::after(). It is after the last delivered
   // record, loss or reset, so store it once that is processed. In a start from a snapshot, its
   // sequence is kNoSequence until kSnapshotComplete is delivered, because a partial state cannot be
-  // continued. If a state is loaded after a gap, it stays before the gap until then.
+  // continued. If a state is loaded after a gap, the position stays before the gap until then.
   [[nodiscard]] StoredPosition position() const;
   // The newest durable record, as of now, of the history of position(). Records up to here survive
   // a power cut. Never beyond the remaining records of the session that was read last, even if the
@@ -470,14 +470,14 @@ class Subscriber {
   // for every record.
   [[nodiscard]] Sequence head() const;
   [[nodiscard]] std::uint64_t lag() const;
-  // Whether it reads the ring and has taken all published records except at most behind_records, as
-  // of now. Checks only one slot, so call it for each decision that needs the newest data. False
+  // Whether it reads the ring and has taken all but at most behind_records published records, as of
+  // now. Checks only one slot, so call it for each decision that needs the newest data. False
   // while a known event is not yet read, and from a gap until the ring is reached again. It does
   // not detect a dead or silent publisher: kPublisherGone and kStale report that. Records of other
   // instruments count until a call has skipped them.
   [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
-  // The ages of the records that measure_every selected, since the beginning. nullopt as long as
+  // The ages of all records that measure_every has selected so far. nullopt as long as
   // none could be selected: measure_every is 0, or no attached session had records with a publish
   // time.
   [[nodiscard]] std::optional<Ages> ages() const;

@@ -5,11 +5,11 @@
 //   const std::optional<std::uint32_t> id = symbols->instrument_id("ESH4", utc_ns);
 //
 // The mappings come from the feed's DBN metadata, which the publisher stores with its bus, or from
-// your own calls of add().
+// your own calls to add().
 //
 // A symbol may belong to one instrument today and to another one next year, and an instrument may
-// be renamed. So each mapping is valid only for some dates. Outside all of these dates, the mapping
-// that began last applies.
+// be renamed. So each mapping is valid only for some dates. If a date is outside all of them, the
+// mapping that began last applies.
 //
 // Thread safety: a value, which several threads may read.
 #pragma once
@@ -51,11 +51,11 @@ class Symbols {
   // Returns the symbol's instrument at that time, or nullopt if the symbol is unknown.
   [[nodiscard]] std::optional<std::uint32_t> instrument_id(std::string_view symbol,
                                                            std::uint64_t utc_ns) const;
-  // Returns whether the symbol belongs to that instrument at that time. Outside all dates of the
-  // symbol, returns whether the instrument was its last one and has no other symbol at that time.
+  // Returns whether the symbol belongs to that instrument at that time. If the symbol has no
+  // mapping then, returns whether the instrument was its last one and has no other symbol then.
   [[nodiscard]] bool stands_for(std::string_view symbol, std::uint32_t instrument_id,
                                 std::uint64_t utc_ns) const;
-  // Every instrument of the symbol on any date, ascending.
+  // Every instrument that the symbol has on any date, ascending.
   [[nodiscard]] std::vector<std::uint32_t> instrument_ids(std::string_view symbol) const;
   // Returns the instrument's symbol at that time, or an empty one if the instrument is unknown.
   // Valid until the next add().
@@ -71,7 +71,7 @@ class Symbols {
   [[nodiscard]] Symbols select(std::span<const std::string> symbols) const;
 
  private:
-  // In the order of their start dates.
+  // Sorted by start date.
   using Mappings = std::vector<SymbolMapping>;
   static const SymbolMapping* find(const Mappings& mappings, std::uint64_t utc_ns);
 

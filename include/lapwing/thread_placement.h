@@ -4,7 +4,7 @@
 //       {.directory = "./es", .threads = {.cpus = {2, 3}, .nice = 5}});
 //
 // A placement applies to the threads that the library starts, and to the threads that the kernel
-// starts for the library's io_uring. It does not apply to threads of the program: pin your
+// starts for the library's io_uring. It does not apply to the program's own threads: pin your
 // publishing thread yourself. See docs/how-to/tune-a-machine.md for the threads and an example.
 //
 // An impossible placement is refused when the object is opened, and the message names the member.

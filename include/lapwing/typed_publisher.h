@@ -49,14 +49,14 @@ constexpr std::optional<std::uint32_t> publish_time_offset() {
 
 }  // namespace detail
 
-// The number of records of a batch that share one stamp.
+// The number of records in a batch that share one stamp.
 inline constexpr std::size_t kStampedAtOnce = 64;
 
 template <PlainRecord Record>
 class TypedPublisher {
  public:
-  // Like Publisher::open, with schema_of<Record>() as the option `schema`. If the option contains
-  // another schema, it is refused. Errors: those of Publisher::open.
+  // Like Publisher::open, with schema_of<Record>() as the option `schema`. If the option contains a
+  // different schema, it is refused. Errors: those of Publisher::open.
   [[nodiscard]] static absl::StatusOr<TypedPublisher> open(
       PublisherOptions options, Deadline deadline = std::chrono::seconds(10)) {
     const Schema schema = schema_of<Record>();

@@ -5,7 +5,7 @@
 //   Signal signal;
 //   while (true) {
 //     const auto sequence = subscriber->read_one(signal);
-//     …  // as of Subscriber::read_one
+//     …  // as with Subscriber::read_one
 //   }
 //
 // Use `->` for all functions of Subscriber that do not take a record.
@@ -27,7 +27,7 @@ template <ReadableRecord Record>
 class TypedSubscriber {
  public:
   // Like Subscriber::open, with schema_of<Record>() as the option `expect`. If the option contains
-  // another description, it is refused. Errors: kInvalidArgument.
+  // a different description, it is refused. Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<TypedSubscriber> open(SubscriberOptions options) {
     const Schema schema = schema_of<Record>();
     if (options.expect && *options.expect != schema) {
@@ -40,7 +40,7 @@ class TypedSubscriber {
     return TypedSubscriber(*std::move(opened));
   }
 
-  // Like Subscriber::read_one and read. Entries of a state are not of this type: read them through
+  // Like Subscriber::read_one and read. State entries are not of this type: read them through
   // `->`.
   [[nodiscard, gnu::always_inline]] Result<Sequence> read_one(
       Record& record, Deadline deadline = Deadline::never()) {

@@ -1,4 +1,4 @@
-// Waits for several sources in one thread: buses, ends of channels, listeners, descriptors, timers.
+// Waits for several sources in one thread: buses, channel ends, listeners, descriptors and timers.
 //
 //   auto set = lapwing::WaitSet::open();
 //   auto es = set->add(es_bus, kEs);             // lapwing::Subscriber
@@ -18,7 +18,7 @@
 // take is ready again, so you may take one record and wait again.
 //
 // A source is ready if it has:
-//  - Subscriber, ConflatedReader, LoadedState: a record, an event or an entry of a state.
+//  - Subscriber, ConflatedReader, LoadedState: a record, an event or a state entry.
 //  - ChannelConsumer: a message. ChannelProducer: room for a message of the given size.
 //  - Duplex: a call, a message, a reply, or an outgoing call that has timed out.
 //  - ChannelListener: work for accept() or tend().
@@ -26,7 +26,7 @@
 // A source that has ended is ready until it is removed.
 //
 // Waits are fair: a wait first polls the source after the one that was returned last. Descriptors
-// and timers are polled in every 64th wait, even if other sources are always ready, and before any
+// and timers are polled on every 64th wait, even if other sources are always ready, and before any
 // sleep.
 //
 // In a set, a source works as in its own waits. For example, a subscriber finds and joins its bus,
@@ -41,14 +41,14 @@
 // thread, which sleeps in epoll.
 //
 // Threads: one thread at a time, any thread. Every call except interrupt() and size() that overlaps
-// a wait returns kMisuse. While a call of the set runs, its sources count as used. A source's own
+// a wait returns kMisuse. While a call on the set runs, its sources count as in use. A source's own
 // interrupt() does not end the set's wait: use the set's interrupt().
 //
 // Ownership: the set does not own its sources. A source that is moved stays in the set. A source
 // that is destroyed leaves it; another thread must not destroy it during a wait. Remove a
 // descriptor before you close it.
 //
-// Fork: in a forked child all calls of the parent's set return kForked, and the destructor does
+// Fork: in a forked child all calls on the parent's set return kForked, and the destructor does
 // nothing.
 #pragma once
 
@@ -131,7 +131,7 @@ class WaitSet {
                                              std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(Duplex& duplex, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelListener& listener, std::uint64_t token);
-  // Counts as one source, regardless of its number of clients.
+  // Counts as one source, regardless of how many clients it has.
   [[nodiscard]] absl::StatusOr<SourceId> add(DuplexServer& server, std::uint64_t token);
   // `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). kInvalidArgument: other events, no
   // such descriptor, one that cannot be polled (a regular file), or one that is already in the set.

@@ -5,7 +5,7 @@
 //   subscriber->next(lapwing::Deadline::now());        // takes what is available, does not wait
 //
 // A duration counts from the moment at which the Deadline is made. A Deadline made before a loop
-// limits the whole loop. One made in each call limits each call.
+// limits the whole loop. A Deadline made for a single call limits only that call.
 //
 // A call that has waited and has no result by its deadline returns kTimedOut. With Deadline::now()
 // it does not wait, and returns kWouldBlock. The same is true of calls whose names begin with try_,

@@ -1,6 +1,6 @@
 // The findings of `lapwing doctor` about a machine.
 //
-// Thread safety: a free function; it reads files, and tries io_uring, membarrier and direct I/O.
+// Thread safety: free functions; they read files and try io_uring, membarrier and direct I/O.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace lapwing {
 
-// In a fixed order.
+// Returns all findings, in a fixed order.
 std::vector<Finding> examine(const Machine& machine);
 
-// Its parts, by subject.
+// The parts of examine(), by subject.
 std::vector<Finding> check_kernel(const Machine& machine);      // kernel.cc
 std::vector<Finding> check_processors(const Machine& machine);  // processors.cc
 std::vector<Finding> check_memory(const Machine& machine);      // memory.cc

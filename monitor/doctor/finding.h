@@ -12,9 +12,9 @@ namespace lapwing {
 
 enum class Verdict {
   kGood = 0,
-  kAdvice = 1,   // it works; another setting makes it faster or steadier
+  kAdvice = 1,   // works; a different setting makes it faster or steadier
   kProblem = 2,  // something will fail, or be slow enough to matter
-  kUnknown = 3,  // the machine does not show it
+  kUnknown = 3,  // the machine does not report it
 };
 
 struct Finding {

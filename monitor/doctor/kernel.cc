@@ -54,7 +54,7 @@ Finding membarrier(const Machine& machine) {
           "allow membarrier in the container's seccomp profile"};
 }
 
-// The good clock sources, including those of guests. All others are read from a device.
+// The good clock sources, including those of guests. All others read a device.
 Finding clock_source(const Machine& machine) {
   constexpr std::array<absl::string_view, 4> kGood = {
       "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};

@@ -21,7 +21,7 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kDescriptorsMin = 4096;  // for a publisher with 1,024 subscribers
 constexpr uid_t kFirstUserOfPeople = 1000;
 
-// The soft limit of a line of proc/self/limits: "Max open files   1024   4096   files".
+// The soft limit in a line of proc/self/limits: "Max open files   1024   4096   files".
 std::optional<std::uint64_t> soft_limit(const Machine& machine, const std::string& name) {
   const std::string content = machine.files.text("proc/self/limits").value_or("");
   for (absl::string_view line : absl::StrSplit(content, '\n')) {
@@ -59,7 +59,7 @@ Finding open_files(const Machine& machine) {
       absl::StrCat("ulimit -n ", kDescriptorsMin, "; of a service: LimitNOFILE=", kDescriptorsMin)};
 }
 
-// The last line with RemoveIPC applies, in the file and in its drop-in files.
+// The last RemoveIPC line in the file and its drop-in files applies.
 bool removes_ipc(const Machine& machine) {
   std::string all = machine.files.text("etc/systemd/logind.conf").value_or("");
   for (const std::string& name : machine.files.names("etc/systemd/logind.conf.d", "")) {
@@ -89,7 +89,7 @@ Finding remove_ipc(const Machine& machine) {
           "system user for the bus"};
 }
 
-// The folder of the process's cgroup of version 2.
+// The folder of the process's cgroup v2.
 std::optional<std::string> cgroup_of(const Machine& machine) {
   const std::string content = machine.files.text("proc/self/cgroup").value_or("");
   for (absl::string_view line : absl::StrSplit(content, '\n')) {
@@ -98,7 +98,7 @@ std::optional<std::string> cgroup_of(const Machine& machine) {
   return std::nullopt;
 }
 
-// The smallest limit of the cgroup and its parents. The root has no limit.
+// The lowest limit of the cgroup and its parents. The root has no limit.
 Finding memory_of_cgroup(const Machine& machine) {
   const std::string name = "cgroup-memory";
   std::optional<std::string> folder = cgroup_of(machine);
@@ -110,7 +110,7 @@ Finding memory_of_cgroup(const Machine& machine) {
   }
   if (least == kUnlimited) return good_finding(name, "no limit");
   const std::string value = absl::StrCat(least / kMebibyte, " MiB");
-  // The ring counts as memory of the process that filled it, and a successor adds its own.
+  // The ring is charged to the process that filled it, and a successor adds its own ring.
   if (least >= 3 * machine.ring_bytes) return good_finding(name, value);
   return {
       name, value, Verdict::kProblem,

@@ -14,7 +14,7 @@
 
 namespace lapwing {
 
-// Checks that no file can replace. Each probe leaves nothing behind.
+// Checks that cannot be made by reading files. Each probe leaves nothing behind.
 struct Probes {
   std::function<absl::Status()> io_uring;
   std::function<absl::Status()> membarrier;
@@ -31,7 +31,7 @@ struct Machine {
   uid_t uid = 0;                       // the user who runs buses
   std::uint64_t ring_bytes = 0;        // of the bus, or the default
   std::string ring_directory = {};     // absolute, without links
-  std::string journal_directory = {};  // likewise; empty: no bus was named
+  std::string journal_directory = {};  // absolute, without links; empty: no bus was named
 };
 
 }  // namespace lapwing

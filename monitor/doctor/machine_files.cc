@@ -79,7 +79,7 @@ std::vector<Mount> MachineFiles::mounts() const {
   return found;
 }
 
-// If several mounts have the same path, the last one covers the others.
+// If several mounts have the same path, the last one hides the others.
 std::optional<Mount> MachineFiles::mount_of(const std::string& directory) const {
   std::optional<Mount> deepest;
   for (Mount& mount : mounts()) {

@@ -1,5 +1,5 @@
 // The files in which a machine describes itself: /proc, /sys and a few in /etc, below a root. With
-// another root, a test can simulate a machine.
+// a different root, a test can simulate a machine.
 //
 // Thread safety: immutable; any thread.
 #pragma once
@@ -21,14 +21,14 @@ class MachineFiles {
  public:
   explicit MachineFiles(std::string root = "/") : root_(std::move(root)) {}
 
-  // Paths begin without a slash. Returns the text without blanks and newlines at its end; nullopt
-  // if the file does not exist or cannot be read.
+  // Paths begin without a slash. Returns the text without trailing blanks and newlines; nullopt if
+  // the file does not exist or cannot be read.
   std::optional<std::string> text(const std::string& path) const;
-  // nullopt if the text is not a number, such as a limit of `max`.
+  // nullopt if the text is not a number, for example the limit `max`.
   std::optional<std::uint64_t> number(const std::string& path) const;
   // Names in a directory that begin with `prefix`, ascending.
   std::vector<std::string> names(const std::string& directory, const std::string& prefix) const;
-  // The value of a line `key: value unit` of a file such as proc/meminfo, in bytes if the unit is
+  // The value in a line `key: value unit` of a file such as proc/meminfo, in bytes if the unit is
   // kB.
   std::optional<std::uint64_t> line_of(const std::string& path, const std::string& key) const;
   std::vector<Mount> mounts() const;

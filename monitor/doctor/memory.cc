@@ -45,7 +45,7 @@ Finding huge_pages(const Machine& machine) {
           absl::StrCat("sysctl vm.nr_hugepages=", machine.ring_bytes / (2 * kMegabyte) + 1)};
 }
 
-// The size of a mount with "size=65536k" or "size=4g"; half of the memory if it has no such option.
+// The size of a mount with "size=65536k" or "size=4g"; half the memory if it has no such option.
 std::uint64_t size_of_tmpfs(const Machine& machine, const Mount& mount) {
   for (absl::string_view option : absl::StrSplit(mount.options, ',')) {
     if (!absl::ConsumePrefix(&option, "size=") || option.empty()) continue;
@@ -70,7 +70,7 @@ Finding shared_memory(const Machine& machine) {
   }
   const std::uint64_t bytes = size_of_tmpfs(machine, *mount);
   const std::string value = absl::StrCat(directory, ", ", bytes / kMegabyte, " MiB");
-  // A successor makes its ring while the last one still exists.
+  // A successor creates its ring while the previous one still exists.
   if (bytes >= 2 * machine.ring_bytes) return good_finding(name, value);
   return {name, value, Verdict::kProblem,
           absl::StrCat("two rings of ", machine.ring_bytes / kMegabyte,

@@ -33,7 +33,7 @@ Finding governor(const Machine& machine) {
           "cpupower frequency-set -g performance"};
 }
 
-// The longest wake-up time of an idle core, over all idle states that are not disabled.
+// The longest wake-up time of an idle core, across all enabled idle states.
 Finding idle_states(const Machine& machine) {
   const std::string folder = absl::StrCat(kProcessors, "/cpu0/cpuidle");
   std::uint64_t slowest = 0;
@@ -82,7 +82,7 @@ Finding numa(const Machine& machine) {
           "--thread-cpus` for the library's threads"};
 }
 
-// The share of the time since the machine started that the hypervisor gave to others.
+// The share of time since boot that the hypervisor gave to other guests.
 Finding steal(const Machine& machine) {
   constexpr std::size_t kSteal = 8;  // user nice system idle iowait irq softirq steal; user is 1
   const std::string stat = machine.files.text("proc/stat").value_or("");

@@ -1,7 +1,7 @@
 // One connection: handles requests one after another, each with its limits, until it ends or
-// becomes a client of a stream. Stream is a socket, or TLS on one.
+// becomes a stream client. Stream is a socket, or TLS on one.
 //
-// A connection lives as long as one of its operations is under way, because handlers hold it. One
+// A connection lives as long as one of its operations is in progress, because handlers hold it. One
 // timer guards these operations: when it fires, the socket's operations are cancelled.
 //
 // Thread safety: the server's I/O thread.
@@ -36,13 +36,13 @@ namespace lapwing {
 inline constexpr std::size_t kHeaderBytesMax = 8 * 1024;
 inline constexpr std::size_t kBodyBytesMax = 4 * 1024;
 inline constexpr std::size_t kBufferBytesMax = kHeaderBytesMax + kBodyBytesMax;
-inline constexpr std::chrono::seconds kRequestTime{5};  // to send the headers, and again a body
-inline constexpr std::chrono::seconds kIdleTime{30};    // between two requests
-inline constexpr std::chrono::seconds kTakingTime{30};  // for a client to take something
+inline constexpr std::chrono::seconds kRequestTime{5};  // for the headers, and again for a body
+inline constexpr std::chrono::seconds kIdleTime{30};    // between requests
+inline constexpr std::chrono::seconds kTakingTime{30};  // for a client to take some data
 inline constexpr std::chrono::seconds kLingerTime{1};   // for a client to read a refusal
-// For a client of a stream that sends nothing, not even the answer to a ping.
+// For a stream client that sends nothing, not even the answer to a ping.
 inline constexpr std::chrono::seconds kSilenceTime{60};
-// Until a whole answer is taken, because the answer keeps the reading of its time in memory.
+// For a client to take a whole answer, because the answer keeps its reading in memory.
 inline constexpr std::uint64_t kAnswerNsMax = 60'000'000'000;
 inline constexpr std::size_t kLingerBytesMax = 256 * 1024;
 
@@ -57,7 +57,7 @@ using Socket = net::basic_stream_socket<net::generic::stream_protocol>;
 using TlsSocket = beast::ssl_stream<Socket>;
 using ErrorCode = boost::system::error_code;
 
-// The body of an HttpAnswer: two buffers, of which the first is shared by all connections.
+// The body of an HttpAnswer: two buffers, the first of which is shared by all connections.
 struct AnswerBody {
   struct value_type {
     std::shared_ptr<const std::string> shared;
@@ -85,13 +85,13 @@ struct AnswerBody {
   };
 };
 
-// Used by all connections, which it outlives.
+// Shared by all connections; outlives them.
 struct ConnectionContext {
   HttpService* service;
   UnprovenConnections* unproven;
 };
 
-// Counts a connection while it, or the stream that it has become, lives.
+// Counts a connection as long as it, or the stream that it has become, exists.
 class ConnectionPlace {
  public:
   explicit ConnectionPlace(HttpCounts* counts) : counts_(counts) { ++counts_->connections; }
@@ -154,7 +154,7 @@ class StreamSession final : public StreamClient,
   }
 
  private:
-  // A timeout ends the read and the write, and counts once.
+  // A timeout ends both the read and the write, but counts only once.
   void end(ErrorCode error) {
     if (std::exchange(has_ended_, true)) return;
     if (error == beast::error::timeout) context_.service->counts().reject("takes_nothing");
@@ -177,7 +177,7 @@ class StreamSession final : public StreamClient,
     });
   }
 
-  // Data from a client is ignored. Reading is needed for its pongs and its close.
+  // Data from the client is ignored. Reading is needed only for its pongs and its close.
   void read() {
     ws_.async_read(buffer_, [self = this->shared_from_this()](ErrorCode error, std::size_t) {
       if (error) return self->end(error);
@@ -195,7 +195,7 @@ class StreamSession final : public StreamClient,
   beast::flat_buffer buffer_{kBodyBytesMax};
   StreamMessage under_way_;
   StreamMessage waiting_;
-  std::uint64_t began_ns_ = 0;  // of the message under way
+  std::uint64_t began_ns_ = 0;  // when the current message began
   std::uint64_t conflated_ = 0;
   std::string head_;
 };
@@ -204,7 +204,7 @@ template <typename Stream>
 class Connection final : public UnprovenConnection,
                          public std::enable_shared_from_this<Connection<Stream>> {
  public:
-  // `is_refused`: there are too many connections; the first request is answered with 503.
+  // `is_refused`: there are too many connections, so the first request is answered with 503.
   Connection(Stream&& stream, ConnectionContext context, std::string local_address, bool is_refused)
       : UnprovenConnection(*context.unproven),
         stream_(std::move(stream)),
@@ -230,7 +230,7 @@ class Connection final : public UnprovenConnection,
  private:
   Socket& socket() { return beast::get_lowest_layer(stream_); }
 
-  // Handlers under way get an error, and release the connection.
+  // Pending handlers get an error, and release the connection.
   void close_now() override {
     disarm();
     ErrorCode ignored;
@@ -300,7 +300,7 @@ class Connection final : public UnprovenConnection,
       write(service.refusal(413, "large_body"), true);
     } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
                error != http::error::end_of_stream && error != http::error::partial_message) {
-      // The request is not HTTP; after every other error the connection has ended.
+      // The request is not HTTP. After any other error, the connection has ended.
       write(service.refusal(400, "bad_request"), true);
     }
   }

@@ -1,4 +1,4 @@
-// The server's counters of its own work.
+// The server's counters for its own work.
 //
 // Thread safety: a value. The server's counts belong to its I/O thread.
 #pragma once
@@ -12,18 +12,18 @@
 
 namespace lapwing {
 
-// Counts of the clients of a stream.
+// Counts for a stream's clients.
 struct StreamCounts {
   std::uint64_t clients = 0;
   std::uint64_t messages = 0;   // sent
   std::uint64_t conflated = 0;  // replaced by newer ones before they were sent
 };
 
-// Counts of a bus that is viewed.
+// Counts for a bus that is being viewed.
 struct ViewCounts {
   std::string bus;  // its directory
   StreamCounts stream;
-  std::uint64_t behind = 0;  // records that the view has not taken
+  std::uint64_t behind = 0;  // records that the view has not taken yet
 };
 
 struct HttpCounts {

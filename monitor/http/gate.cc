@@ -81,7 +81,7 @@ Admission Gate::check_token(const Credentials& credentials, std::uint64_t now_ns
   return check_token(token, now_ns);
 }
 
-// The right token is always accepted, so that guesses of others do not keep its owner out.
+// The correct token is always accepted, so that others' guesses cannot lock out its owner.
 Admission Gate::check_token(absl::string_view token, std::uint64_t now_ns) {
   if (options_.token.empty() || tokens_are_equal(token, options_.token))
     return Admission::kAdmitted;

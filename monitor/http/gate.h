@@ -1,5 +1,5 @@
-// Decides which requests may be answered: by Host and Origin, against web pages of other sites and
-// names that are pointed at this machine (DNS rebinding), and by the token.
+// Decides which requests may be answered. Checks Host and Origin, to reject other sites' web pages
+// and names that resolve to this machine (DNS rebinding), and the token.
 //
 // Thread safety: one thread. Time is passed in.
 #pragma once
@@ -17,12 +17,12 @@ namespace lapwing {
 inline constexpr std::size_t kWrongTokensPerSecondMax = 10;
 inline constexpr char kTokenCookie[] = "lapwing_token";
 
-// The credentials of a request, as they were received.
+// The credentials of a request, as received.
 struct Credentials {
   absl::string_view host;
   absl::string_view origin;         // empty: none
-  absl::string_view authorization;  // likewise
-  absl::string_view cookie;         // likewise
+  absl::string_view authorization;  // empty: none
+  absl::string_view cookie;         // empty: none
 };
 
 enum class Admission {
@@ -31,13 +31,13 @@ enum class Admission {
   kWrongOrigin,  // 403
   kNoToken,      // 401
   kWrongToken,   // 401
-  kTooMany,      // 429: a wrong token, after kWrongTokensPerSecondMax others in this second
+  kTooMany,      // 429: a wrong token, after kWrongTokensPerSecondMax others within this second
 };
 
 struct GateOptions {
   std::string token;  // empty: none is needed
   // Names that Host may have in addition to localhost. An https Origin with such a name is accepted
-  // whatever Host is, because a proxy may end TLS in front of this server.
+  // regardless of Host, because a proxy may terminate TLS in front of this server.
   std::vector<std::string> hosts;
   bool is_encrypted = false;  // an Origin must be https
 };
@@ -46,10 +46,10 @@ class Gate {
  public:
   explicit Gate(GateOptions options) : options_(std::move(options)) {}
 
-  // Checks only Host and Origin. `local_address`: where the connection arrived, an IP address
+  // Checks only Host and Origin. `local_address`: the address at which the connection arrived,
   // without a port; empty for a socket in the file system.
   Admission check_site(const Credentials& credentials, absl::string_view local_address) const;
-  // Checks the token of Authorization or, if there is none, of the cookie.
+  // Checks the token in Authorization or, if there is none, in the cookie.
   Admission check_token(const Credentials& credentials, std::uint64_t now_ns);
   // Checks a token that was received in another way.
   Admission check_token(absl::string_view token, std::uint64_t now_ns);
@@ -61,7 +61,7 @@ class Gate {
 
   GateOptions options_;
   std::uint64_t second_began_ns_ = 0;
-  std::size_t wrong_tokens_ = 0;  // in this second
+  std::size_t wrong_tokens_ = 0;  // within this second
 };
 
 }  // namespace lapwing

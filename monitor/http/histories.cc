@@ -14,7 +14,7 @@ namespace lapwing {
 namespace {
 
 constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
-// Readings may be a little early or late.
+// Readings may arrive slightly early or late.
 constexpr std::uint64_t kStepSlackNs = kHistoryStepNs / 10;
 
 std::string key_of(const SubscriberStatus& status) {
@@ -69,7 +69,7 @@ void Histories::add(Bus& bus, const BusReading& reading, std::uint64_t time_ms) 
   float stalls_ms = kNothing;
   std::optional<std::uint64_t> sum_ns;
   if (has_ring && reading.ring->counts) sum_ns = reading.ring->counts->stalls.sum_ns;
-  // A new publisher counts from 0.
+  // A new publisher starts counting from 0.
   if (sum_ns && bus.stalls_sum_ns && *sum_ns >= *bus.stalls_sum_ns && time_ms > before_ms) {
     stalls_ms = static_cast<float>(static_cast<double>(*sum_ns - *bus.stalls_sum_ns) / 1e6 /
                                    (static_cast<double>(time_ms - before_ms) / 1e3));

@@ -1,10 +1,10 @@
-// The measurements of each bus in the last hour, for charts of pages that are opened later.
+// Each bus's measurements from the last hour, for the charts of pages that are opened later.
 //
 // At most one point a second. A value that was not measured is NaN here and null in JSON.
 //
-// Limits: kHistoryPointsMax points, kHistoryBusesMax buses; lag and delay of kHistorySubscribersMax
-// subscribers of a bus and kHistoryColumnsMax in all, ages of kHistoryHeatsMax of a bus. The charts
-// of all others begin when the page is opened.
+// Limits: kHistoryPointsMax points and kHistoryBusesMax buses; lag and delay for
+// kHistorySubscribersMax subscribers per bus and kHistoryColumnsMax in total, ages for
+// kHistoryHeatsMax per bus. All other charts begin when the page is opened.
 //
 // Thread safety: add() by one thread, json() by another.
 #pragma once
@@ -34,15 +34,15 @@ inline constexpr std::size_t kHistoryHeatsMax = 16;
 
 class Histories {
  public:
-  // Readings must be in the order of their times. If the wall clock steps back, the histories start
-  // again.
+  // Readings must be added in time order. If the wall clock steps back, the histories start
+  // over.
   void add(const MachineReading& reading);
-  // The object of /api/v1/history without `version` and `revision`; nullopt if there is no such
-  // bus.
+  // The object of /api/v1/history without `version` and `revision`; nullopt if no such bus
+  // exists.
   std::optional<std::string> json(const std::string& directory) const;
 
  private:
-  using Column = std::deque<float>;  // one value for each time
+  using Column = std::deque<float>;  // one value per time
   using HeatCounts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // upper ns, count
 
   struct Subscriber {
@@ -52,9 +52,9 @@ class Histories {
     std::uint32_t pid = 0;
     std::uint64_t connected_wall_ns = 0;
     bool observes = false;
-    std::uint64_t newest = 0;  // number of the newest point that has it
+    std::uint64_t newest = 0;  // number of its newest point
     std::optional<AgeHistogram> ages;
-    std::deque<std::pair<std::uint64_t, HeatCounts>> heat;  // by number of the point
+    std::deque<std::pair<std::uint64_t, HeatCounts>> heat;  // by point number
   };
   struct Bus {
     std::deque<std::uint64_t> times_ms;

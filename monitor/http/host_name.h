@@ -10,7 +10,7 @@
 
 namespace lapwing {
 
-// Returns the host as in the header Host: an IPv6 address is in brackets and in its shortest form.
+// Returns the host as in the Host header: an IPv6 address is in brackets and in its shortest form.
 // Errors: kInvalidArgument for text that browsers never send as a host, such as a URL.
 absl::StatusOr<std::string> parse_host_name(absl::string_view text);
 

@@ -1,4 +1,4 @@
-// The address on which the server listens: an IP address and a port, or a socket in the file
+// The address on which the server listens: an IP address and port, or a socket in the file
 // system.
 //
 // Thread safety: a value and a pure function.
@@ -13,7 +13,7 @@
 namespace lapwing {
 
 struct ListenAddress {
-  std::string path;     // of a socket; empty: an IP address
+  std::string path;     // of a socket; empty: use the IP address
   std::string address;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;
   bool is_loopback = false;

@@ -29,7 +29,7 @@ const sockaddr* generic(const auto& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-// The lock keeps other servers from replacing the socket as stale until it listens.
+// Until the socket listens, the lock keeps other servers from replacing it as stale.
 absl::StatusOr<HttpListener> listen_at_path(const std::string& path) {
   const absl::StatusOr<ListenLock> lock = ListenLock::take(path, kHttpSocket);
   if (!lock.ok()) return lock.status();
@@ -100,7 +100,7 @@ std::string local_address_of(int fd) {
               sizeof text);
   } else if (storage.ss_family == AF_INET6) {
     const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
-    if (IN6_IS_ADDR_V4MAPPED(&address)) {  // an IPv4 client of [::] sends this form in Host
+    if (IN6_IS_ADDR_V4MAPPED(&address)) {  // an IPv4 client of [::] sends the IPv4 form in Host
       inet_ntop(AF_INET, &address.s6_addr[12], text, sizeof text);
     } else {
       inet_ntop(AF_INET6, &address, text, sizeof text);

@@ -1,4 +1,4 @@
-// The listening socket of the server.
+// The server's listening socket.
 //
 // Thread safety: free functions.
 #pragma once
@@ -19,8 +19,8 @@ struct HttpListener {
   std::optional<NamedFile> name;  // a socket in the file system; the owner removes it
 };
 
-// A socket in the file system has the mode 0600 from the beginning. A socket of this user on which
-// no process listens is replaced. Errors: kInUse (a process listens there), kNotALapwingFile
+// A socket in the file system has mode 0600 from the start. If this user's socket is there and no
+// process listens on it, it is replaced. Errors: kInUse (a process listens there), kNotALapwingFile
 // (something else is there), kPathTooLong, kNotPermitted, kNotFound, kSystem.
 absl::StatusOr<HttpListener> listen_at(const ListenAddress& address);
 

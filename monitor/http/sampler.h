@@ -1,10 +1,10 @@
-// Reads the buses of the machine at regular intervals, in its own thread, and passes on each
-// reading as JSON and as metrics, each serialised once.
+// Reads the machine's buses at regular intervals on its own thread, and passes on each reading as
+// JSON and as metrics, both serialised only once.
 //
 // A publisher may take kPublisherAnswerNs to answer, and publishers are queried one after another.
 // Only this thread waits for them.
 //
-// Thread safety: one thread, the owner's. `sink` runs in the sampling thread.
+// Thread safety: the owner's thread. `sink` runs on the sampling thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kChannelsNs = 5'000'000'000;  // between two searches of /proc
+inline constexpr std::uint64_t kChannelsNs = 5'000'000'000;  // between searches of /proc
 
 struct SamplerOptions {
   MachineOptions machine;
@@ -41,7 +41,7 @@ class Sampler {
                                                         Histories& histories, Sink sink);
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
-  ~Sampler();  // waits for the reading under way
+  ~Sampler();  // waits for the reading in progress
 
  private:
   Sampler(SamplerOptions options, Histories& histories, Sink sink, StopEvent stop,

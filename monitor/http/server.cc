@@ -34,18 +34,18 @@ namespace {
 using http_detail::ErrorCode;
 namespace asio = boost::asio;
 
-// Bytes that the kernel may hold for a client that takes nothing. The kernel doubles the number.
+// Bytes that the kernel may buffer for a client that does not read. The kernel doubles the number.
 constexpr int kSendBufferBytes = 32 * 1024;
 constexpr std::chrono::milliseconds kAcceptPause{500};
 constexpr int kAcceptsAtOnce = 64;
 constexpr std::size_t kPemBytesMax = 1 << 20;
 
-// The error of a server that a service manager must not restart, because that does not help.
+// The error after which a service manager must not restart the server: it would fail again.
 absl::Status unusable(absl::string_view why) {
   return make_error(Errc::kInvalidArgument, std::string(why));
 }
 
-// A group may read it: Debian keeps keys in the group ssl-cert.
+// The key's group may read it: on Debian, keys belong to the group ssl-cert.
 absl::Status check_key_mode(const std::string& path, const struct stat& info) {
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
     return unusable(absl::StrCat("the key ", path, " belongs to user ", info.st_uid,
@@ -82,7 +82,7 @@ absl::StatusOr<std::string> read_pem(const std::string& path, const std::string&
   return text;
 }
 
-// OpenSSL's reason for a file that it could not use. asio gives a number without a text.
+// OpenSSL's reason for not accepting a file. asio returns only a number without a text.
 std::string openssl_reason(const ErrorCode& error) {
   const unsigned long last = ERR_peek_last_error();
   const char* const reason =
@@ -102,7 +102,7 @@ absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options)
   context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
                       asio::ssl::context::no_tlsv1_1);
-  // Without it OpenSSL prompts for the passphrase at the terminal.
+  // Without this, OpenSSL prompts for the passphrase at the terminal.
   context.set_password_callback(
       [](std::size_t, asio::ssl::context::password_purpose) { return std::string(); });
   ErrorCode error;
@@ -141,7 +141,7 @@ class HttpServer::State {
         tick_(context_) {}
 
   ~State() {
-    if (name_) name_->unlink().IgnoreError();  // first: the rest may wait for a file system
+    if (name_) name_->unlink().IgnoreError();  // first, because the rest may wait for a file system
     sampler_.reset();
     if (thread_.joinable()) {
       asio::post(context_, [this] { context_.stop(); });
@@ -173,7 +173,7 @@ class HttpServer::State {
 
   std::uint16_t port() const { return port_; }
 
-  // Open connections keep their certificate.
+  // Open connections keep the old certificate.
   absl::Status reload_tls() {
     if (options_.tls_certificate.empty()) {
       return make_error(Errc::kUnsupported,
@@ -189,7 +189,7 @@ class HttpServer::State {
   }
 
  private:
-  // Called by start() before the thread exists, then in that thread.
+  // Called by start() before the thread exists, then on that thread.
   void tick() {
     options_.tick();
     tick_.expires_after(std::chrono::nanoseconds(options_.tick_ns));
@@ -202,7 +202,7 @@ class HttpServer::State {
     listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](ErrorCode error) {
       if (error) return;
       if (accept_some()) return accept();
-      // There is no descriptor or memory for the next connection: it waits in the backlog.
+      // No descriptor or memory is left for the next connection, which waits in the backlog.
       service_.counts().reject("out_of_descriptors");
       pause_.expires_after(kAcceptPause);
       pause_.async_wait([this](ErrorCode stopped) {
@@ -280,7 +280,7 @@ class HttpServer::State {
   UnprovenConnections unproven_;
   std::optional<asio::ssl::context> tls_;
   const std::optional<NamedFile> name_;
-  // Declared after what connections use, because its destructor ends them.
+  // Declared after everything that connections use, because its destructor ends them.
   asio::io_context context_{1};
   asio::posix::stream_descriptor listener_;
   asio::steady_timer pause_;

@@ -1,7 +1,7 @@
-// The server: one thread for connections, and one that reads the buses and passes each complete
-// reading to the first. So connections are served whatever a publisher does.
+// The server: one thread serves connections, and another reads the buses and passes each complete
+// reading to the first. So connections are served no matter what a publisher does.
 //
-// Thread safety: one thread, the owner's.
+// Thread safety: the owner's thread.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token is closed
-inline constexpr std::size_t kRefusalsMax = 64;  // further connections, which get the answer 503
+inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without token is closed
+inline constexpr std::size_t kRefusalsMax = 64;  // further connections, which are answered with 503
 
 struct HttpServerOptions {
   ListenAddress listen;
@@ -31,8 +31,8 @@ struct HttpServerOptions {
   MachineOptions machine;
   std::uint64_t interval_ns = 1'000'000'000;
   MetricsOptions metrics;
-  // Called every tick_ns by the thread that serves connections. If the calls stop, that thread
-  // hangs. A reading that waits for a publisher does not stop them.
+  // Called every tick_ns on the thread that serves connections. If the calls stop, that thread is
+  // hung. A reading that waits for a publisher does not stop them.
   std::function<void()> tick = {};
   std::uint64_t tick_ns = 1'000'000'000;
 };
@@ -46,13 +46,13 @@ class HttpServer {
 
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) = delete;
-  // Ends all connections. Waits for the reading and the views under way, for as long as the file
-  // systems of their buses take.
+  // Ends all connections. Waits for the reading in progress and for views, for as long as their
+  // buses' file systems take.
   ~HttpServer();
 
   absl::Status start();
-  // Reads the certificate and the key again, for new connections. If they cannot be used, the old
-  // ones stay. Errors: those of open() for the two; kUnsupported without TLS.
+  // Rereads the certificate and the key, for new connections. If they cannot be used, the old ones
+  // stay in use. Errors: those of open() for these files; kUnsupported without TLS.
   absl::Status reload_tls();
   std::uint16_t port() const;  // 0 for a socket in the file system
 

@@ -44,7 +44,7 @@ absl::string_view path_of(absl::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
-// Returns one of a few names for any target.
+// Maps any target to one of a fixed set of names.
 const char* route_of(absl::string_view path) {
   for (const char* route : kRoutes) {
     if (path == route) return route;
@@ -52,7 +52,7 @@ const char* route_of(absl::string_view path) {
   return path != kLoginPage && find_web_file(path) != nullptr ? "file" : "other";
 }
 
-// The Content-Security-Policy that allows the only script of a page by its hash.
+// The Content-Security-Policy that allows a page's only script by its hash.
 std::string policy_of(absl::string_view page) {
   constexpr absl::string_view kBegin = "<script>";
   const std::size_t begin = page.find(kBegin) + kBegin.size();
@@ -87,7 +87,7 @@ HttpAnswer file_answer(const WebFile& file, const HttpRequest& request) {
   return answer;
 }
 
-// Makes the connection a client of the stream if the request is for a WebSocket.
+// If the request is for a WebSocket, makes the connection a client of the stream.
 HttpAnswer stream_answer(const HttpRequest& request, std::shared_ptr<StreamClients> stream) {
   if (!request.asks_for_websocket) {
     HttpAnswer answer = text_answer(426, "this is a WebSocket\n");
@@ -200,7 +200,7 @@ HttpAnswer HttpService::view(const HttpRequest& request) {
   if (bus == nullptr) return text_answer(404, kNoSuchBus);
   if (errc_of(bus->status) == Errc::kNotPermitted) return status_answer(403, bus->status);
   if (errc_of(bus->status) == Errc::kNoBus) return status_answer(404, bus->status);
-  if (!request.asks_for_websocket) {  // a page that was refused requests the reason
+  if (!request.asks_for_websocket) {  // a refused page asks for the reason
     const absl::Status room = views_.check_room(bus->directory, query->instrument);
     return room.ok() ? stream_answer(request, nullptr) : status_answer(503, room);
   }
@@ -246,11 +246,11 @@ HttpAnswer HttpService::login(const HttpRequest& request, std::uint64_t now_ns) 
   const absl::string_view token = absl::StripAsciiWhitespace(request.body);
   const Admission admission = gate_.check_token(token, now_ns);
   if (admission != Admission::kAdmitted) return not_admitted(request, admission);
-  // Also if a proxy in front of this server ends TLS.
+  // Also true if a proxy in front of this server terminates TLS.
   const bool is_secure = is_encrypted_ || absl::StartsWith(request.credentials.origin, "https://");
   HttpAnswer answer;
   answer.status = 204;
-  // Without a token to check, the client's text must not become a cookie.
+  // If there is no token to check, the client's text must not become a cookie.
   if (gate_.needs_token()) {
     answer.headers.emplace_back(
         "Set-Cookie", absl::StrCat(kTokenCookie, "=", token, "; HttpOnly; SameSite=Strict; Path=/",

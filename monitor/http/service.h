@@ -1,6 +1,6 @@
 // The server's answers to requests, without sockets.
 //
-// Thread safety: one thread, the server's.
+// Thread safety: the server's thread.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct HttpAnswer {
   std::shared_ptr<const std::string> shared;
   std::string own;
   const char* route = "other";  // for the metrics
-  bool shows_token = false;     // the request came with the token, or none is needed
+  bool shows_token = false;     // the request had the token, or none is needed
   // If not null, the connection becomes a WebSocket and a client of this stream.
   std::shared_ptr<StreamClients> stream;
 
@@ -52,11 +52,11 @@ struct HttpAnswer {
 
 class HttpService {
  public:
-  // `views` and `histories` must outlive it. `interval_ns` is the time between two readings.
+  // `views` and `histories` must outlive it. `interval_ns` is the time between readings.
   HttpService(GateOptions options, Views& views, const Histories& histories,
               const MetricsOptions& about, std::uint64_t interval_ns);
 
-  // Every client of /api/v1/stream receives it.
+  // Sends it to every client of /api/v1/stream.
   void set_snapshot(std::shared_ptr<const Snapshot> snapshot);
 
   HttpAnswer answer(const HttpRequest& request, std::uint64_t now_ns);
@@ -85,7 +85,7 @@ class HttpService {
   const std::shared_ptr<StreamClients> stream_ = std::make_shared<StreamClients>(stream_counts_);
   Views& views_;
   const Histories& histories_;
-  const std::string version_json_;  // the server's version: two keys of an object
+  const std::string version_json_;  // the server's version, as two keys of an object
 };
 
 }  // namespace lapwing

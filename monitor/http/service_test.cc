@@ -1,4 +1,4 @@
-// The server's answers, without a socket.
+// Tests the server's answers without a socket.
 #include "monitor/http/service.h"
 
 #include <algorithm>
@@ -221,11 +221,11 @@ TEST_CASE("Whatever is asked, there is one answer, and few routes") {
 
 TEST_CASE("A history is of a bus that was sampled, by its label or directory") {
   TestService own;
-  CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 503);  // nothing was read yet
+  CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 503);  // nothing read yet
   own.set_snapshot({.buses = {{"/run/es", "es", true, absl::OkStatus()}}});
   CHECK(own.ask("GET", "/api/v1/history").status == 400);
   CHECK(own.ask("GET", "/api/v1/history?bus=nq").status == 404);
-  CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 404);  // no point of it yet
+  CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 404);  // no point for it yet
   MachineReading reading;
   reading.wall_ns = kNsPerSecond;
   reading.buses.emplace_back().directory = "/run/es";
@@ -251,7 +251,7 @@ TEST_CASE("A request that shows the token is known as one") {
 TEST_CASE("A view is of a bus that was sampled and may be read; anything else is answered why") {
   TestService own;
   own.asks_for_websocket = true;
-  CHECK(own.ask("GET", "/api/v1/view?bus=es").status == 503);  // nothing was read yet
+  CHECK(own.ask("GET", "/api/v1/view?bus=es").status == 503);  // nothing read yet
   own.set_snapshot(
       {.buses = {{"/tmp/no-such-bus/es", "es", true, absl::OkStatus()},
                  {"/hidden", "hidden", true, make_error(Errc::kNotPermitted, "it is closed")},
@@ -286,7 +286,7 @@ TEST_CASE("A view is of a bus that was sampled and may be read; anything else is
   }
   CHECK(own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4").status == 503);
   CHECK(own.service.counts().rejected.at("views") == 1);
-  own.asks_for_websocket = false;  // like the page, to get the reason
+  own.asks_for_websocket = false;  // as the page does, to get the reason
   const HttpAnswer why = own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4");
   CHECK(why.status == 503);
   CHECK(why.own == "64 instruments of this bus are viewed already\n");

@@ -1,4 +1,4 @@
-// One reading of the machine for clients: made once, by the sampling thread, and never changed.
+// One reading of the machine for clients. The sampling thread creates it, and it never changes.
 //
 // Thread safety: immutable.
 #pragma once
@@ -19,11 +19,11 @@ struct SampledBus {
 };
 
 struct Snapshot {
-  std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC, when the reading had ended
+  std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC, when the reading ended
   std::string json = {};       // /api/v1/buses
-  std::string metrics = {};    // of the buses and of the sampling
+  std::string metrics = {};    // about the buses and the sampling
   std::vector<SampledBus> buses = {};
-  // Buses that were named and could not be sampled: "DIR: why".
+  // Buses that were named but could not be sampled: "DIR: why".
   std::vector<std::string> not_sampled = {};
 };
 

@@ -17,8 +17,8 @@ using StreamMessage = std::shared_ptr<const std::string>;  // a JSON object with
 class StreamClient {
  public:
   virtual ~StreamClient() = default;
-  // Sends the message now. If another one is under way, sends it afterwards, unless a newer one
-  // replaces it first.
+  // Sends the message now. If another one is still being sent, sends it afterwards, unless a newer
+  // one replaces it first.
   virtual void offer(const StreamMessage& message) = 0;
   virtual void close() = 0;
 };
@@ -44,8 +44,8 @@ class StreamClients {
   StreamCounts& counts() { return *counts_; }
 
  private:
-  // Also called by add(): otherwise a view that sends nothing would keep an entry for each past
-  // client.
+  // Also called by add(). Otherwise a view that sends nothing would keep an
+  // entry for each past client.
   void forget_the_gone() {
     std::erase_if(clients_, [](const auto& client) { return client.expired(); });
   }

@@ -17,10 +17,10 @@ inline constexpr std::size_t kTokenCharsMax = 512;
 // 256 random bits, as 64 hexadecimal digits. Errors: kSystem.
 absl::StatusOr<std::string> make_token();
 
-// The only line of a file that belongs to this user and that no other user may read or write.
-// Errors: kNotPermitted (other users may read it, or it belongs to one), kNotALapwingFile (not a
-// regular file), kInvalidArgument (too short, too long, or with characters that a header cannot
-// contain), kNotFound, kSystem.
+// Reads the only line of a file that this user owns and that no other user may read or write.
+// Errors: kNotPermitted (other users may read it, or it belongs to another user), kNotALapwingFile
+// (not a regular file), kInvalidArgument (too short, too long, or with characters that a header
+// cannot contain), kNotFound, kSystem.
 absl::StatusOr<std::string> read_token(const std::string& path);
 
 // Takes the same time wherever the two differ. Their lengths are not secret.

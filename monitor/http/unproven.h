@@ -1,5 +1,5 @@
-// Connections that have not sent the token, oldest first. If there is no room for another one, the
-// oldest of them is closed, so idle connections cannot lock out clients that have the token.
+// Connections that have not sent the token, oldest first. If the server is full, the oldest of them
+// is closed, so idle connections cannot lock out clients that have the token.
 //
 // Thread safety: the server's I/O thread.
 #pragma once
@@ -12,7 +12,7 @@ class UnprovenConnection;
 
 class UnprovenConnections {
  public:
-  // Closes the oldest one. Returns false if the list is empty.
+  // Closes the oldest connection. Returns false if the list is empty.
   bool close_oldest();
 
  private:
@@ -29,7 +29,7 @@ class UnprovenConnection {
   UnprovenConnection(const UnprovenConnection&) = delete;
   UnprovenConnection& operator=(const UnprovenConnection&) = delete;
 
-  // The connection has sent the token, or ends.
+  // Call it when the connection has sent the token, or ends.
   void leave() {
     if (list_ == nullptr) return;
     list_->connections_.erase(place_);
@@ -38,7 +38,7 @@ class UnprovenConnection {
 
  protected:
   virtual ~UnprovenConnection() { leave(); }
-  // Ends the operations under way.
+  // Ends the operations in progress.
   virtual void close_now() = 0;
 
  private:

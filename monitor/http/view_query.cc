@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-// nullopt if a % is not followed by two digits, or for a 0 byte, which no name contains.
+// nullopt if a % is not followed by two digits, or the result contains a zero byte (no name does).
 std::optional<std::string> decode(absl::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {

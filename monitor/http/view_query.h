@@ -18,7 +18,7 @@ struct ViewQuery {
   std::string instrument;  // empty: none was named
 };
 
-// Parses a target such as "/api/v1/view?bus=es&instrument=ESH4", in the encoding of forms. Errors:
+// Parses a target such as "/api/v1/view?bus=es&instrument=ESH4", in form encoding. Errors:
 // kInvalidArgument.
 absl::StatusOr<ViewQuery> parse_view_query(absl::string_view target);
 

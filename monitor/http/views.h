@@ -1,8 +1,8 @@
-// The buses that are viewed now. Each bus has a thread, which starts with its first client and ends
-// some time after its last, and a stream for each of its instruments.
+// The buses that are currently being viewed. Each bus has a thread, which starts with its first
+// client and ends some time after its last, and a stream for each of its instruments.
 //
 // A stream belongs to its clients: it receives messages as long as another object holds it. A view
-// whose file system hangs never reports its end, but it does not use up the slot of another view.
+// whose file system hangs never reports its end, but it does not occupy another view's slot.
 //
 // Thread safety: the server's I/O thread. After that has ended, another thread may call close() and
 // the destructor.
@@ -24,21 +24,21 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kViewsMax = 16;                    // buses at once
-inline constexpr std::size_t kViewsEndingMax = 16;              // views that have not ended …
-inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … in this time
+inline constexpr std::size_t kViewsMax = 16;                    // buses at one time
+inline constexpr std::size_t kViewsEndingMax = 16;              // views that have not ended after …
+inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … this time
 inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // then a view without clients ends
 
 struct ViewsOptions {
   std::string version;
   std::string revision;
   std::uint64_t linger_ns = kViewLingerNs;
-  std::uint64_t book_bytes_max = kViewBookBytesMax;  // of all views together
+  std::uint64_t book_bytes_max = kViewBookBytesMax;  // for all views together
 };
 
 class Views {
  public:
-  // Runs the function later, in the I/O thread. Called by the threads of the views.
+  // Runs the function later, on the I/O thread. Called by the view threads.
   using Post = std::function<void(std::function<void()>)>;
 
   Views(ViewsOptions options, Post post)
@@ -49,11 +49,11 @@ class Views {
   Views& operator=(const Views&) = delete;
   ~Views() { close(); }
 
-  // The stream of that instrument, in the form of BusView::want(). If there are too many views, the
-  // one that has been without clients for longest is ended. Errors: kLimit, kSystem.
+  // Returns the stream for an instrument, named as for BusView::want(). If there are too many
+  // views, the one that has been without clients the longest is ended. Errors: kLimit, kSystem.
   absl::StatusOr<std::shared_ptr<StreamClients>> open(const std::string& directory,
                                                       const std::string& instrument);
-  // Whether open() would find a free slot. Errors: kLimit.
+  // Returns ok if open() would find a free slot. Errors: kLimit.
   absl::Status check_room(const std::string& directory, const std::string& instrument) const;
   std::vector<ViewCounts> counts() const;
   // Ends all threads, and waits for them.

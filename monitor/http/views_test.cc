@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// The test is the I/O thread.
+// The test acts as the I/O thread.
 class TestViews {
  public:
   explicit TestViews(std::uint64_t linger_ns = kViewLingerNs)
@@ -144,7 +144,7 @@ TEST_CASE("Of too many views the one that nobody has wanted for longest gives wa
     return std::ranges::count(own.views.counts(), path(i), &ViewCounts::bus) == 1;
   };
   wanted[5].reset();
-  CHECK(own.views.open(path(0), "").ok());  // this call detects that 5 is unwanted
+  CHECK(own.views.open(path(0), "").ok());  // this call detects that view 5 is unwanted
   wanted[3].reset();
   CHECK(own.views.check_room(directory.file("beyond"), "").ok());
   const auto beyond = own.views.open(directory.file("beyond"), "");

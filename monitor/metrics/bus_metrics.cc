@@ -21,7 +21,7 @@ class Names {
  public:
   std::string name(const std::string& wanted) {
     if (taken_.size() >= kNamesMax) return kOther;
-    // Names of different bytes may be printed alike.
+    // Names with different bytes may look the same when printed.
     const std::string first = printable(wanted);
     return free_name(first == kOther ? absl::StrCat(first, "#1") : first, taken_);
   }
@@ -30,7 +30,7 @@ class Names {
   std::set<std::string> taken_;
 };
 
-// One series for each state in the table.
+// Adds one series for each state in the table.
 template <typename Table, typename State>
 void add_states(Exposition& exposition, const Scope& scope, std::vector<std::string> labels,
                 const Table& table, State state) {
@@ -49,8 +49,8 @@ void add_clients(Exposition& exposition, const std::string& bus, const Publisher
   }
 }
 
-// Merges a subscriber beyond kNamesMax into the others: the sum of counts, and the worst of other
-// values.
+// Merges a subscriber beyond kNamesMax into the others: adds counts, and keeps the worst of all
+// other values.
 void add_to_others(SubscriberStatus& others, const SubscriberStatus& one) {
   others.position = std::min(others.position, one.position);
   others.records += one.records;
@@ -67,7 +67,7 @@ void add_up(Exposition& exposition, const std::vector<std::string>& labels, bool
   exposition.add(scope::kSubscriberUp, labels, {.number = is_up ? 1.0 : 0.0});
 }
 
-// `labels`: its bus and its name.
+// `labels`: the subscriber's bus and name.
 void add_subscriber(Exposition& exposition, const std::vector<std::string>& labels,
                     const SubscriberStatus& status) {
   exposition.add(
@@ -81,7 +81,7 @@ void add_subscriber(Exposition& exposition, const std::vector<std::string>& labe
   if (!status.is_missing()) exposition.add(scope::kSubscriber, labels, {.subscriber = &status});
 }
 
-// `expected`: names of this bus.
+// `expected`: names on this bus.
 void add_subscribers(Exposition& exposition, const std::string& bus,
                      const PublisherStatus& publisher, const std::set<std::string>& expected) {
   std::vector<const SubscriberStatus*> oldest_first;
@@ -89,7 +89,7 @@ void add_subscribers(Exposition& exposition, const std::string& bus,
     if (!one.observes) oldest_first.push_back(&one);
   }
   std::ranges::stable_sort(oldest_first, {}, &SubscriberStatus::connected_wall_ns);
-  // Expected subscribers keep their names, whichever others attached before them.
+  // Expected subscribers keep their names, regardless of which subscribers attached before them.
   std::ranges::stable_partition(
       oldest_first, [&](const SubscriberStatus* one) { return expected.contains(one->name); });
   Names names;

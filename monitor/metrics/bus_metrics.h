@@ -18,8 +18,8 @@
 
 namespace lapwing {
 
-// The maximum number of names for the subscribers of a bus, and for all channels. All others are
-// merged into `other`.
+// The maximum number of names for a bus's subscribers, and for all channels. All others are merged
+// into `other`.
 inline constexpr std::size_t kNamesMax = 256;
 
 struct MetricsOptions {
@@ -28,7 +28,7 @@ struct MetricsOptions {
   std::vector<ExpectedSubscriber> expected;
 };
 
-// The counters of a monitor about its own work.
+// A monitor's counters for its own work.
 struct MonitorCounts {
   Durations samples;
   std::map<std::string, std::uint64_t> errors;  // by reason

@@ -1,4 +1,4 @@
-// Readings as metrics: names, labels, and series that are left out.
+// Readings as metrics: names, labels, and omitted series.
 #include "monitor/metrics/bus_metrics.h"
 
 #include <catch2/catch.hpp>
@@ -178,7 +178,7 @@ TEST_CASE("A subscriber that is expected and absent has up 0") {
   const std::string text = text_of({reading}, options);
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0"));
-  // Nothing is known of its bus.
+  // Nothing is known about its bus.
   CHECK(has(text, "lapwing_subscriber_up{bus=\"nq\",subscriber=\"x\"} 0"));
   reading.publisher = make_error(Errc::kPublisherGone, "gone");
   reading.ring->is_held = false;
@@ -201,7 +201,7 @@ TEST_CASE("An expectation is kept while its bus is closed, unreadable or gone") 
     const std::string series = "lapwing_subscriber_up{bus=\"es\",subscriber=\"logger\"} 0\n";
     const std::size_t first = text.find(series);
     REQUIRE(first != std::string::npos);
-    CHECK(text.find(series, first + 1) == std::string::npos);  // once
+    CHECK(text.find(series, first + 1) == std::string::npos);  // only once
   }
 }
 

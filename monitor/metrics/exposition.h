@@ -24,7 +24,7 @@
 
 namespace lapwing {
 
-// Metrics of one scope are added together, for one set of label values.
+// Metrics that are added together, for one set of label values.
 struct Scope {
   const char* labels;  // with commas; "-" for none
 };
@@ -52,7 +52,7 @@ inline constexpr Scope kErrors{"reason"};
 inline constexpr Scope kProcess{"-"};
 }  // namespace scope
 
-// Counts of the two processes of one direction of a channel, or of several channels.
+// Sums for the two processes of one channel direction, or of several.
 struct ChannelSums {
   MessageCount sent;
   MessageCount in_flight;
@@ -61,7 +61,7 @@ struct ChannelSums {
   bool stopped = false;
 };
 
-// Counts of this process; 0 if a value cannot be read.
+// This process's counts; 0 if a value cannot be read.
 struct ProcessCounts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -70,7 +70,7 @@ struct ProcessCounts {
   double start_seconds = 0;  // since 1970
 };
 
-// The sources of the values of a scope.
+// The sources of a scope's values.
 struct MetricSource {
   const BusReading* bus = nullptr;
   const SubscriberStatus* subscriber = nullptr;
@@ -84,7 +84,7 @@ struct MetricSource {
   double number = 1;
 };
 
-enum class Unit { kOne, kNs };  // a number of ns is exposed in seconds
+enum class Unit { kOne, kNs };  // ns are exposed as seconds
 
 struct Metric {
   const char* name;
@@ -99,20 +99,20 @@ struct Metric {
 // metric_table.cc
 std::span<const Metric> all_metrics();
 
-// Series of the metrics, in the text format of Prometheus. Thread safety: one thread.
+// Collects the metrics' series in the Prometheus text format. Thread safety: one thread.
 class Exposition {
  public:
   Exposition();
 
-  // Adds a series of each metric of that scope that the source has. Label values may be any text:
-  // they are made printable.
+  // Adds a series for each metric in the scope that the source has. Label values may be any text,
+  // because they are made printable.
   void add(const Scope& scope, const std::vector<std::string>& values, const MetricSource& source);
 
   // The text format, version 0.0.4. Nothing can be added after this.
   std::string take_text();
 
  private:
-  std::vector<prometheus::MetricFamily> families_;  // one for each metric of the table
+  std::vector<prometheus::MetricFamily> families_;  // one for each metric in the table
 };
 
 }  // namespace lapwing

@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// Field `number` of /proc/self/stat, numbered as in proc(5), from 3 on; 0 if it cannot be read.
+// Field `number` (at least 3, as in proc(5)) of /proc/self/stat; 0 if it cannot be read.
 double stat_field(const std::vector<std::string>& fields, std::size_t number) {
   double value = 0;
   const std::size_t at = number - 3;
@@ -35,7 +35,7 @@ std::vector<std::string> stat_fields() {
   return absl::StrSplit(stat.substr(name_end + 1), absl::ByAnyChar(" \n"), absl::SkipEmpty());
 }
 
-// Seconds since 1970 at which this machine's CLOCK_BOOTTIME was 0.
+// The time, in seconds since 1970, at which this machine's CLOCK_BOOTTIME was 0.
 double boot_seconds() {
   timespec since_boot{};
   clock_gettime(CLOCK_BOOTTIME, &since_boot);

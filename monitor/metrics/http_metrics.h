@@ -1,4 +1,4 @@
-// Metrics of the server and of its process.
+// Metrics about the server and its process.
 //
 // Thread safety: a free function.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace lapwing {
 
-// `stream` is that of /api/v1/stream. `bus` of a view is a label here. Also reads /proc/self.
+// `stream` belongs to /api/v1/stream. A view's `bus` is a label here. Also reads /proc/self.
 std::string http_metrics_text(const HttpCounts& counts, const StreamCounts& stream,
                               const std::vector<ViewCounts>& views);
 

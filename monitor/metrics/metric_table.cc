@@ -26,7 +26,7 @@ Value value_of(const Durations& durations) {
   ClientMetric metric;
   ClientMetric::Histogram& histogram = metric.histogram;
   histogram.sample_sum = seconds_of(durations.sum_ns);
-  // The last count has no limit: the serialiser writes it as +Inf.
+  // The last count has no upper limit: the serialiser writes it as +Inf.
   for (std::size_t i = 0; i < kDurationCounts; ++i) {
     histogram.sample_count += durations.counts[i];
     if (i + 1 == kDurationCounts) break;
@@ -35,7 +35,7 @@ Value value_of(const Durations& durations) {
   return metric;
 }
 
-// One bucket for each power of two, instead of the four of a report.
+// One bucket per power of two, instead of the four in a report.
 Value value_of(const Latency& latency) {
   ClientMetric metric;
   ClientMetric::Histogram& histogram = metric.histogram;
@@ -55,8 +55,8 @@ Value value_of(const std::optional<Type>& value) {
   return value ? value_of(*value) : std::nullopt;
 }
 
-// Each step is a member, a method or a function of the result of the previous step. A null pointer
-// and a nullopt have no value.
+// Each step is a member, a method or a function applied to the previous step's result. A null
+// pointer and a nullopt yield no value.
 template <auto kStep, auto... kSteps, typename From>
 Value read(const From& from) {
   const auto& found = std::invoke(kStep, from);

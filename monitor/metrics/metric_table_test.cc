@@ -1,4 +1,4 @@
-// deploy/monitoring/metrics.txt lists the metrics of the table.
+// deploy/monitoring/metrics.txt lists the metrics in the table.
 #include "monitor/metrics/exposition.h"
 
 #include <catch2/catch.hpp>

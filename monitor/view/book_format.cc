@@ -49,7 +49,7 @@ std::string time_of(const OrderBook& book) {
   return "-";
 }
 
-// A spread beyond 64 bits is shown as "-". Real prices have none.
+// A spread beyond 64 bits is shown as "-". Real prices never have such a spread.
 std::string spread_text(const OrderBook& book, int decimals) {
   const PriceLevel* const bid = book.best(dbn::Side::kBid);
   const PriceLevel* const ask = book.best(dbn::Side::kAsk);
@@ -69,8 +69,8 @@ std::string stale_text(const OrderBook& book) {
   const Sequence lost = book.lost_through();
   if (lost == kNoSequence)
     return absl::StrCat("STALE: the feed marked it as possibly wrong", kUntil);
-  // If the book is known since the loss, the feed may have marked it without a loss. Its entry does
-  // not show which of the two it was.
+  // If the book has become known since the loss, the feed may have marked it without a loss. The
+  // entry does not show which of these happened.
   const bool known_since = book.state()->place > lost;
   return absl::StrCat("STALE since record ", lost, " was lost",
                       known_since ? ", or since the feed marked it as possibly wrong" : "", kUntil);
@@ -230,12 +230,12 @@ nlohmann::ordered_json BookFormat::object(const OrderBook& book, Sequence sequen
 
 std::string BookFormat::json(const OrderBook& book, Sequence sequence, std::size_t depth,
                              bool with_digest) {
-  // A symbol may contain any bytes of the feed's metadata.
+  // A symbol may contain any bytes from the feed's metadata.
   return json_text(object(book, sequence, depth, with_digest));
 }
 
-// The keys of about(), with another name for the key that a level also has; then those of the
-// level.
+// The keys of about(), with the key that a level also has renamed,
+// then the keys of a level.
 std::string BookFormat::csv_header(bool with_digest) {
   return absl::StrCat(
       "seq,publisher_id,instrument_id,symbol,last_seq,ts_event,ts_recv,settled,stale,lost_through,"

@@ -1,8 +1,8 @@
-// Formats an order book as text for traders, as a line of a list, as JSON, or as rows of CSV.
+// Formats an order book as text for traders, as a line in a list, as JSON, or as CSV rows.
 //
-// As text, prices have the fewest decimals that show every price of the book so far exactly. In
+// As text, prices have the fewest decimals that show every price in the book so far exactly. In
 // JSON and CSV they are integers in units of 1e-9, as everywhere. A value from the bus's records
-// has the name that it has in their description.
+// has the same name as in their description.
 //
 // Thread safety: one thread.
 #pragma once
@@ -22,26 +22,26 @@ namespace lapwing {
 
 class BookFormat {
  public:
-  // Symbols are taken from the metadata of that session of `bus`; zero: of its newest session.
+  // Symbols come from the metadata of this session of `bus`, or of its newest session if zero.
   explicit BookFormat(std::string bus, const Id128& session_id = {})
       : bus_(std::move(bus)), session_id_(session_id) {}
 
-  // Several lines, each with its line end. `sequence` is the last record of the bus that is in the
-  // book. `depth` is the number of levels of each side, 0 for all.
+  // Several lines, each with its line end. `sequence` is the bus's last record that is in the book.
+  // `depth` is the number of levels per side, 0 for all.
   std::string text(const OrderBook& book, Sequence sequence, std::size_t depth);
   // The heading of a list, and one line of it.
   static std::string list_heading(Sequence sequence, std::size_t books);
   std::string list_line(const OrderBook& book);
-  // One object, and the same as text without a line end. `with_digest` costs a sort of the orders.
+  // One object, and the same as text without a line end. `with_digest` requires sorting the orders.
   nlohmann::ordered_json object(const OrderBook& book, Sequence sequence, std::size_t depth,
                                 bool with_digest);
   std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
-  // The same as rows, each with its line end. Each level has a row: the bids first, and on each
-  // side the best level first. A book without levels has one row, in which these cells are empty.
+  // The same as CSV rows, each with its line end. Each level has a row: bids come first, and the
+  // best level comes first on each side. A book without levels has one row, with these cells empty.
   static std::string csv_header(bool with_digest);
   std::string csv(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 
-  // The symbol of the instrument at the book's newest record; empty: it has none.
+  // The instrument's symbol as of the book's newest record; empty: it has none.
   std::string symbol(const OrderBook& book);
   const Symbols& symbols();
 

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
-// kNoSequence: the bus has no ring now, or no record yet.
+// kNoSequence: the bus currently has no ring, or no record yet.
 Sequence head_of(const std::string& directory) {
   const absl::StatusOr<RingStatus> ring = read_ring_status(directory);
   return ring.ok() ? ring->head : kNoSequence;
@@ -98,13 +98,13 @@ void BusView::run() {
   sink_({.is_last = true});
 }
 
-// Follows the bus until it is stopped, is another one, or ends with an error.
+// Follows the bus until the view is stopped, the bus is replaced, or an error ends it.
 absl::Status BusView::follow() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return source.status();
   source_.emplace(*std::move(source));
   while (!stop_.is_set() && !is_another_) {
-    // Once a message is due, waits for the rest of the records that belong together.
+    // Once a message is due, waits for the remaining records that belong together.
     const std::uint64_t until_ns =
         monotonic_ns() < due_ns_ ? due_ns_ : after_ns(due_ns_, kViewIntervalNs);
     const Result<Batch> batch = source_->read(rows_wanted(), Deadline::at_monotonic_ns(until_ns));
@@ -114,8 +114,8 @@ absl::Status BusView::follow() {
   return absl::OkStatus();
 }
 
-// How a bus is followed and shown depends on its records and its journal. If the next publisher has
-// others, the bus is opened again.
+// How a bus is followed and shown depends on its records and its journal. If these differ for the
+// next publisher, the bus is opened again.
 bool BusView::is_another_bus() const {
   const absl::StatusOr<BusDescription> now = read_bus_description(options_.directory);
   if (!now.ok()) return false;
@@ -144,7 +144,7 @@ absl::StatusOr<RecordSource> BusView::open() {
   options.name = "serve";
   options.observes = true;  // a page that misses records is not a problem
   options.reattach = std::chrono::nanoseconds::max();
-  // With this, kLive is posted when the ring was reached again.
+  // With this setting, kLive is posted when the ring is reached again.
   options.behind_records = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(bus_.capacity / 2, 1, std::numeric_limits<std::uint32_t>::max()));
   options.on_gap = !has_journal ? OnGap::kSkip : has_books ? OnGap::kSnapshot : OnGap::kFill;

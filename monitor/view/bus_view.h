@@ -1,10 +1,10 @@
-// A view of one bus: a thread that follows it as a subscriber and makes, every interval, a complete
-// message for each wanted instrument. docs/reference/http-api.md lists its keys.
+// A view of one bus: a thread that follows it as a subscriber and, at every interval, makes a
+// complete message for each wanted instrument. docs/reference/http-api.md lists its keys.
 //
-// Only this thread reads the bus, so whatever the owner of the bus does, others do not wait. A bus
-// that cannot be followed is tried again every kViewRetryNs.
+// Only this thread reads the bus, so other threads do not wait, whatever the bus's owner does. If a
+// bus cannot be followed, the view retries every kViewRetryNs.
 //
-// Thread safety: one thread, the owner's. `sink` runs in the view's thread.
+// Thread safety: the owner's thread. `sink` runs on the view's thread.
 #pragma once
 
 #include <chrono>
@@ -35,10 +35,10 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kViewIntervalNs = 250'000'000;
-inline constexpr std::uint64_t kViewSilenceNsMax = 1'000'000'000;  // between two messages
+inline constexpr std::uint64_t kViewSilenceNsMax = 1'000'000'000;  // between messages
 inline constexpr std::uint64_t kViewRetryNs = 10'000'000'000;
-// A view that ended at a limit would read everything again, only to end there again. So its pause
-// doubles.
+// A view that ended at a limit would reread everything, only to end there again. So the pause
+// doubles each time.
 inline constexpr std::uint64_t kViewRetryNsMax = 600'000'000'000;
 inline constexpr std::size_t kViewedInstrumentsMax = 64;
 
@@ -53,7 +53,7 @@ struct ViewUpdate {
   // For each wanted instrument with something new: the text that requested it, and the message.
   std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> messages = {};
   std::uint64_t behind = 0;  // records
-  bool is_last = false;      // the thread ends now
+  bool is_last = false;      // the thread is ending
 };
 
 class BusView {
@@ -65,14 +65,14 @@ class BusView {
   static absl::StatusOr<std::unique_ptr<BusView>> start(BusViewOptions options, Sink sink);
   BusView(const BusView&) = delete;
   BusView& operator=(const BusView&) = delete;
-  ~BusView();  // waits for the thread's end
+  ~BusView();  // waits for the thread to end
 
   // `instrument`: a symbol, a number as id:N, or empty for the instrument with the most records.
-  // Returns false if the limit of instruments is reached.
+  // Returns false if the limit on instruments is reached.
   bool want(const std::string& instrument);
   bool has_room_for(const std::string& instrument) const;  // whether want() would return true
   void forget(const std::string& instrument);
-  // Requests the end of the thread. Its last update reports that it ends.
+  // Requests the thread to end. Its last update reports the end.
   void stop();
 
  private:
@@ -96,12 +96,12 @@ class BusView {
   mutable std::mutex mutex_;
   std::set<std::string> wanted_;  // protected by mutex_
 
-  // Used only by the thread.
+  // Used only by this thread.
   bool uses_ring_alone_ = false;   // the journal that bus.json names does not exist
   bool was_live_ = false;          // since it was opened
-  bool is_another_ = false;        // the bus is no longer the one that was opened
-  std::uint64_t lost_before_ = 0;  // of earlier subscribers
-  BusDescription bus_;             // as it was opened
+  bool is_another_ = false;        // the bus is no longer the bus that was opened
+  std::uint64_t lost_before_ = 0;  // by earlier subscribers
+  BusDescription bus_;             // as of when it was opened
   std::string schema_;
   OnGap on_gap_ = OnGap::kFill;
   std::optional<RecordSource> source_;
@@ -109,7 +109,7 @@ class BusView {
   ViewPlace place_;
   ViewPlace published_;
   std::uint64_t due_ns_ = 0;
-  std::map<std::string, std::uint64_t> sent_ns_;  // of each wanted instrument
+  std::map<std::string, std::uint64_t> sent_ns_;  // for each wanted instrument
 
   std::thread thread_;
 };

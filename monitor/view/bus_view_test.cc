@@ -28,7 +28,7 @@ namespace {
 
 using ViewJson = nlohmann::ordered_json;
 
-// Every third record is a trade, and the others add orders. One record of three is for instrument
+// Every third record is a trade, and the others add orders. One record in three is for instrument
 // 8.
 dbn::MboMsg book_record(Sequence n) {
   const bool is_bid = n % 2 == 0;
@@ -53,7 +53,7 @@ class BookBus : public TestBus {
     if (!symbols.empty()) write_symbols(*this, std::move(symbols));
     start();
   }
-  // The book that a view must show for that instrument after that record.
+  // The book that a view must show for this instrument as of record `last`.
   ViewJson book_at(Sequence last, std::uint32_t instrument) const {
     OrderBooks books;
     for (Sequence n = 1; n <= last; ++n) {
@@ -66,7 +66,7 @@ class BookBus : public TestBus {
   }
 };
 
-// A view, and the last messages that it made.
+// A view, and its latest messages.
 class Screen {
  public:
   explicit Screen(TestBus& bus) : bus_(bus) {
@@ -80,7 +80,7 @@ class Screen {
 
   BusView& view() { return *view_; }
 
-  // Serves the bus until a message matches.
+  // Runs the bus until a message matches.
   ViewJson until(const std::function<bool(const ViewJson&)>& is_it,
                  const std::string& instrument = "") {
     const std::uint64_t deadline_ns = far_deadline();
@@ -164,7 +164,7 @@ TEST_CASE("A message says where the view is, and has all instruments and the las
   CHECK(first["ask"] == message["book"]["asks"][0]["price"]);
   CHECK(first["stale"] == false);
   REQUIRE(message["trades"].size() == kViewTrades);
-  const ViewJson& trade = message["trades"].back();  // 498 is one of instrument 7; there is no 501
+  const ViewJson& trade = message["trades"].back();  // 498 is for instrument 7; there is no 501
   CHECK(trade == ViewJson({{"sequence", 498},
                            {"instrument_id", kTestInstrument},
                            {"time_ns", "498"},
@@ -189,7 +189,7 @@ TEST_CASE("An instrument is found by its symbol, and one that is not there has n
   CHECK(message["instruments"][1]["symbol"] == "ESH4");
   CHECK(screen.until_sequence(100, "NONE")["book"].is_null());
   CHECK(screen.until_sequence(100, "id:9")["book"].is_null());
-  // Digits are a symbol, even if there is an instrument of that number.
+  // Digits are a symbol, even if an instrument has the same number.
   CHECK(screen.until_sequence(100, "7")["book"].is_null());
   CHECK(screen.until_sequence(100, "8")["book"]["instrument_id"] == 7);
   CHECK(screen.until_sequence(100, "id:8")["book"]["instrument_id"] == 8);
@@ -211,7 +211,7 @@ TEST_CASE("A loss makes the book stale, and the message says so") {
   bus.publish(100);
   Screen screen(bus);
   CHECK(screen.until_sequence(100)["book"]["stale"] == false);
-  // More than the ring holds at once: the view's thread cannot have taken all of it.
+  // More than the ring holds at once, so the view's thread cannot have taken all of it.
   ViewJson message;
   do {
     bus.publish(100 * TestBus::kCapacity);

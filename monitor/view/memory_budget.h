@@ -1,5 +1,5 @@
-// The approximate memory that the books of all views of a process may use together. Each view
-// declares what its own books use, and is refused an amount that exceeds the budget.
+// The approximate memory that the books of all views in a process may use together. Each view
+// declares how much its own books use, and an amount that exceeds the budget is refused.
 //
 // Thread safety: any thread.
 #pragma once
@@ -18,7 +18,7 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t most) : most_(most) {}
 
-  // The memory of one view; its destructor returns it. Thread safety: one thread.
+  // One view's share of the memory; its destructor returns it. Thread safety: one thread.
   class Share {
    public:
     explicit Share(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {}
@@ -26,8 +26,8 @@ class MemoryBudget {
     Share& operator=(const Share&) = delete;
     ~Share() { budget_->replace(bytes_, 0); }
 
-    // Sets the bytes in use. Returns false if the budget does not allow it; the share then keeps
-    // its previous amount.
+    // Sets the bytes in use. Returns false if the budget does not allow it; in that case, the share
+    // keeps its previous amount.
     bool set(std::uint64_t bytes) {
       if (!budget_->replace(bytes_, bytes)) return false;
       bytes_ = bytes;

@@ -1,5 +1,5 @@
-// The fields of a record that are a quote (best bid and ask) or a trade, by the names of DBN's
-// fields.
+// The record fields that form a quote (best bid and ask) or a trade, identified by DBN's field
+// names.
 //
 // Thread safety: immutable.
 #pragma once
@@ -20,7 +20,7 @@ struct QuoteSide {
 
 class QuoteLayout {
  public:
-  // nullopt if the records have no instrument, or neither a quote nor trades.
+  // nullopt if the records have no instrument, or neither quotes nor trades.
   static std::optional<QuoteLayout> of(const Schema& schema);
 
   bool has_quotes() const { return bid_price_ != nullptr; }
@@ -29,7 +29,7 @@ class QuoteLayout {
   std::uint64_t time_ns(std::span<const std::byte> record) const;  // to look up the symbol
   QuoteSide bid(std::span<const std::byte> record) const;          // requires has_quotes()
   QuoteSide ask(std::span<const std::byte> record) const;
-  // nullopt: the record is not of a trade.
+  // nullopt: the record is not a trade.
   std::optional<QuoteSide> trade(std::span<const std::byte> record) const;
   char trade_side(std::span<const std::byte> record) const;  // 'A', 'B' or 'N'
 

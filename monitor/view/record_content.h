@@ -1,7 +1,7 @@
-// The common part of the view of records without a book and the view of quotes: the session of the
-// records, and the position of the view.
+// The common part of the record view and the quote view: the records'
+// session, and the view's position.
 //
-// Thread safety: one thread, the view's.
+// Thread safety: the view's thread.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ class RecordContent : public ViewContent {
   bool is_settled() const final { return true; }
   Sequence sequence() const final { return sequence_; }
 
-  // Adds the keys of a message that are about books, without any book.
+  // Adds the message's book keys, but without a book.
   static void add_no_book(nlohmann::ordered_json& message);
 
  protected:
-  // `sequence` is kNoSequence for a record of a state that does not contain it.
+  // `sequence` is kNoSequence for a record from a state that does not contain sequences.
   virtual absl::Status put(Sequence sequence, std::span<const std::byte> record) = 0;
   virtual void forget_records() = 0;
-  // Records of this session follow. Those before it stay unless forget_records() was called.
+  // The next records are of this session. Earlier ones stay, except after forget_records().
   virtual void begin_session(const Event& session) = 0;
 
   // Null: the records are not described.

@@ -22,7 +22,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr char kNone[] = "-";
-// Names that lines use in addition to the fields. A field of such a name gets the prefix `record.`.
+// Names that lines use in addition to the fields. A field with that name gets the prefix `record.`.
 constexpr std::array<std::string_view, 5> kOwnNames = {"seq", "state", "conflated", "event",
                                                        "as_of"};
 
@@ -49,8 +49,8 @@ std::string float_text(Float value) {
   return std::string(digits.data(), end);
 }
 
-// Shows other characters than printable ASCII as escapes, because a publisher may write control
-// sequences for a terminal.
+// Escapes all characters except printable ASCII, because a publisher may write control sequences
+// for a terminal.
 std::string letters(std::string_view text) {
   const bool is_plain = std::ranges::all_of(
       text, [](char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)); });
@@ -58,7 +58,7 @@ std::string letters(std::string_view text) {
                   : absl::CHexEscape(absl::string_view(text.data(), text.size()));
 }
 
-// For JSON, which has its own escapes for the control characters of ASCII.
+// For JSON output, which has its own escapes for ASCII control characters.
 std::string json_letters(std::string_view text) {
   const bool is_ascii = std::ranges::all_of(
       text, [](char c) { return absl::ascii_isascii(static_cast<unsigned char>(c)); });
@@ -70,7 +70,7 @@ std::string hex_text(Bytes bytes) {
       absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// The name of a value of an enumeration; nullptr if it has none.
+// The name of an enumeration value; nullptr if it has none.
 const std::string* name_of(const Field& field, std::uint64_t bits) {
   if (field.unit == FieldUnit::kFlags || field.type == FieldType::kChar) return nullptr;
   const auto found = std::ranges::find_if(field.values, [&](const FieldValue& value) {
@@ -79,7 +79,7 @@ const std::string* name_of(const Field& field, std::uint64_t bits) {
   return found == field.values.end() ? nullptr : &found->name;
 }
 
-// last|snapshot|0x1: the names of the bits that are set, and the bits without a name.
+// last|snapshot|0x1: the names of the set bits, and the bits without a name.
 std::string flags_text(const Field& field, std::uint64_t bits) {
   std::string text;
   for (const FieldValue& flag : field.values) {
@@ -127,8 +127,8 @@ struct Json {
     const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
     return name == nullptr ? Value(value) : Value(*name);
   }
-  // The digits of the shorter type, not those of the nearest double. JSON cannot represent numbers
-  // that are not finite: these become null.
+  // The digits of the shorter type, not those of the nearest double. JSON cannot represent
+  // non-finite numbers: they become null.
   Value operator()(float value) const { return std::strtod(float_text(value).c_str(), nullptr); }
   Value operator()(double value) const { return value; }
   Value operator()(char value) const { return json_letters({&value, 1}); }
@@ -142,7 +142,7 @@ std::string quoted(std::string text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// Letters, and numbers that are not finite, are as in text; all others are as in JSON.
+// Letters and non-finite numbers are formatted as in text, and all other values as in JSON.
 std::string csv_text(const Field& field, Bytes record) {
   if (field.type == FieldType::kChar || field.type == FieldType::kText) {
     return quoted(visit_field(field, record, Reading{field}));

@@ -1,4 +1,4 @@
-// Formats a record as text, JSON or a row of CSV, by its description alone, and finds its time.
+// Formats a record as text, JSON or a CSV row, using only its description, and finds its time.
 //
 // Thread safety: immutable after construction.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace lapwing {
 
-// A text as a cell of CSV: with escapes as in C if not all of it is printable ASCII, and quoted if
-// CSV requires it.
+// Formats a text as a CSV cell: with C escapes unless it is all printable ASCII, and quoted if CSV
+// requires it.
 std::string csv_cell(std::string_view text);
 
 class RecordFormat {
@@ -27,20 +27,20 @@ class RecordFormat {
   explicit RecordFormat(std::shared_ptr<const Schema> schema = nullptr);
 
   // The text of a line, without its line end, with or without the record's number. Spare bytes are
-  // left out. Records that are not described, or do not have the size of their description, are
+  // omitted. Records that are not described, or whose size differs from their description, are
   // shown as hexadecimal digits.
   std::string text(Sequence n, std::span<const std::byte> record) const;
   std::string text(std::span<const std::byte> record) const;
-  // Prices, times and flags are numbers, as in the record; a value that has a name is shown by its
-  // name. Letters are unchanged if they are ASCII. A float that is not finite is null.
+  // Prices, times and flags are numbers, as in the record; a value that has a name is shown by
+  // name. ASCII letters are unchanged. A non-finite float is null.
   nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
-  // Columns of a header, or of a row: the number, then the fields as in json(). Letters and floats
-  // that are not finite are as in text().
+  // The columns of the header or of a row: the number, then the fields as in json(). Letters and
+  // non-finite floats are as in text().
   std::string csv_header() const;
   std::string csv(Sequence n, std::span<const std::byte> record) const;
 
-  // The time from which a latency is measured, UTC ns: the time of publishing, or else that of the
-  // record. nullopt if the record has neither.
+  // The time from which a latency is measured, UTC ns: the publish time, or else the record's own
+  // time. nullopt if the record has neither.
   std::optional<std::uint64_t> latency_time_ns(std::span<const std::byte> record) const;
 
  private:

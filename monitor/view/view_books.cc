@@ -13,8 +13,8 @@
 namespace lapwing {
 namespace {
 
-// Another instrument replaces the busiest one if it has this many times its records. If two are
-// equally busy, the shown one stays.
+// Another instrument replaces the one shown if it has this many times as many records. If two are
+// equally busy, the one shown stays.
 constexpr std::uint64_t kClearlyBusier = 2;
 constexpr std::uint64_t kCheckEvery = 65'536;  // records
 
@@ -115,7 +115,7 @@ const OrderBook* ViewBooks::busiest() {
   return most;
 }
 
-// If several publishers have the instrument, the one with the most records of it.
+// If several publishers carry the instrument, returns the book with the most records.
 const OrderBook* ViewBooks::find(const std::string& instrument) {
   if (books_.loading()) return nullptr;
   if (instrument.empty()) return busiest();

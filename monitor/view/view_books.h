@@ -1,7 +1,7 @@
-// The view of a bus of dbn.mbo: the order book of an instrument, its last trades, and the best
-// prices of all instruments.
+// The view of a dbn.mbo bus: an instrument's order book, its last trades, and the best prices of
+// all instruments.
 //
-// Thread safety: one thread, the view's.
+// Thread safety: the view's thread.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kViewDepth = 20;  // levels of each side
+inline constexpr std::size_t kViewDepth = 20;  // levels per side
 inline constexpr std::size_t kViewTrades = 50;
 inline constexpr std::size_t kViewInstrumentsMax = 256;  // in a message
 inline constexpr std::size_t kViewBooksMax = 65'536;
-// Approximate use of the memory budget.
+// Approximate memory per order and per book, for the budget.
 inline constexpr std::uint64_t kViewOrderBytes = 256;
 inline constexpr std::uint64_t kViewBookBytes = 5 * 1024;  // with its trades
 
@@ -66,9 +66,9 @@ class ViewBooks final : public ViewContent {
   BookFormat format_;  // with the symbols of this session
   absl::flat_hash_map<BookId, Activity> activity_;
   std::uint64_t unchecked_ = 0;  // records and entries since the limits were checked
-  BookId busiest_ = 0;           // the last one that was shown
+  BookId busiest_ = 0;           // the last one shown
 
-  // Prepared for the messages of one moment.
+  // Prepared for the messages of one interval.
   std::vector<const OrderBook*> shown_;  // by publisher, then by instrument
   nlohmann::ordered_json instruments_;
   nlohmann::ordered_json quotes_;

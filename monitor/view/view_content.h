@@ -1,7 +1,7 @@
-// The content that a view makes of a bus's records: the part of its messages that depends on the
-// kind of the records.
+// The content that a view creates from a bus's records: the part of its messages that depends on
+// the kind of records.
 //
-// Thread safety: one thread, the view's.
+// Thread safety: the view's thread.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ class ViewContent {
  public:
   virtual ~ViewContent() = default;
 
-  // Takes an entry of a state, or records laid end to end. Errors: kRecordSize; kLimit if it would
-  // use more memory than a view may.
+  // Takes a state entry, or contiguous records. Errors: kRecordSize; kLimit if more memory would be
+  // used than a view may use.
   virtual absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) = 0;
   virtual absl::Status take_records(Sequence first, std::span<const std::byte> rows,
                                     std::size_t record_bytes) = 0;
   // `is_skipped`: the event is a gap whose records are not delivered.
   virtual void take_event(const Event& event, bool is_skipped) = 0;
 
-  // False while some of the records that belong together are not taken.
+  // False while some records that belong together have not been taken yet.
   virtual bool is_settled() const = 0;
-  // The last record that it shows; kNoSequence: none yet.
+  // The last record shown; kNoSequence: none yet.
   virtual Sequence sequence() const = 0;
 
-  // Called before the messages of one moment.
+  // Called before the messages of one interval.
   virtual void prepare() {}
   // Adds the keys `instruments`, `instruments_total`, `book`, `trades`, `records` and `quotes`.
   // `instrument` is the requested one; empty: the one with the most records.

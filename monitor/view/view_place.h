@@ -1,4 +1,4 @@
-// The position of a view in its bus: the keys of its messages other than the records.
+// A view's position in its bus, and the keys of its messages that describe it.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace lapwing {
 struct ViewPlace {
   const char* state = "joining";
   std::string why = {};
-  Sequence sequence = kNoSequence;  // the last record that the content has
+  Sequence sequence = kNoSequence;  // the last record in the content
   Sequence head = kNoSequence;
   std::uint64_t lost = 0;
 

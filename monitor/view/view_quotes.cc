@@ -74,8 +74,8 @@ nlohmann::ordered_json ViewQuotes::quote_json(const Kept& kept, std::uint64_t no
           {"age_seconds", seconds_of(now_ns - std::min(now_ns, kept.seen_ns))}};
 }
 
-// Prepares the quotes of the instruments with the most records, by publisher and instrument, and
-// the newest records.
+// Prepares the newest records and the quotes of the instruments with the most records, by publisher
+// and instrument.
 void ViewQuotes::prepare() {
   std::vector<std::pair<Key, const Kept*>> all;
   for (const auto& [key, kept] : kept_) all.emplace_back(key, &kept);

@@ -1,7 +1,7 @@
-// The view of a bus of quotes or trades: the newest record of each instrument of each publisher,
-// and its last trade.
+// The view of a bus with quotes or trades: the newest record of each publisher's instruments, and
+// the last trade.
 //
-// Thread safety: one thread, the view's.
+// Thread safety: the view's thread.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 namespace lapwing {
 
 inline constexpr std::size_t kViewQuotesMax = 256;     // in a message
-inline constexpr std::size_t kQuotesKeptMax = 65'536;  // with more, the view ends with kLimit
+inline constexpr std::size_t kQuotesKeptMax = 65'536;  // beyond this, the view ends with kLimit
 
 class ViewQuotes final : public RecordContent {
  public:
-  // Whether this view can show records of that description.
+  // True if this view can show records with this description.
   static bool fits(const Schema* schema);
 
   explicit ViewQuotes(std::string bus) : bus_(std::move(bus)), symbols_(bus_) {}
@@ -32,7 +32,7 @@ class ViewQuotes final : public RecordContent {
 
  private:
   struct Kept {
-    Sequence sequence = kNoSequence;  // kNoSequence: from a state that does not contain it
+    Sequence sequence = kNoSequence;  // kNoSequence: from a state without sequences
     std::uint64_t changes = 0;
     std::uint64_t seen_ns = 0;  // when it was last taken, CLOCK_MONOTONIC
     std::vector<std::byte> record;
@@ -51,7 +51,7 @@ class ViewQuotes final : public RecordContent {
   std::optional<QuoteLayout> layout_;
   absl::flat_hash_map<Key, Kept> kept_;
 
-  // Prepared for the messages of one moment.
+  // Prepared for the messages of one interval.
   nlohmann::ordered_json quotes_;
   nlohmann::ordered_json records_;
 };

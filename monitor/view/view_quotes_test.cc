@@ -19,7 +19,7 @@ namespace {
 
 using ViewJson = nlohmann::ordered_json;
 
-// A view of a bus of mbp-1 records.
+// A view of an mbp-1 bus.
 class Board {
  public:
   Board() { begin_session(dbn::kSchemaMbp1); }
@@ -33,7 +33,7 @@ class Board {
     }
     view_.take_event(event, false);
   }
-  // A quote with that bid; the ask is one above.
+  // A quote with this bid, and an ask that is one higher.
   absl::Status quote(std::uint32_t instrument, std::int64_t bid, std::uint16_t publisher = 1) {
     return take(record_of(dbn::Action::kAdd, instrument, publisher, bid));
   }
@@ -95,7 +95,7 @@ TEST_CASE("A quote board has the newest quote and the last trade of each instrum
   CHECK(message["quotes"][1]["last_side"].is_null());
   CHECK(message["book"].is_null());
   CHECK(board.view().sequence() == 3);
-  // The records below the quotes: only the newest ones, the newest last.
+  // The records below the quotes: only the newest ones, with the newest last.
   REQUIRE(message["records"].size() == 2);
   CHECK(message["records"][0]["seq"] == 1);
   CHECK(message["records"][1]["seq"] == 3);

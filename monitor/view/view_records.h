@@ -1,7 +1,7 @@
 // The view of a bus whose records have no book: the newest record of each of the most recently
-// updated keys. If records have no key, only the newest record.
+// updated keys. If records have no key, it shows only the newest record.
 //
-// Thread safety: one thread, the view's.
+// Thread safety: the view's thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace lapwing {
 
 inline constexpr std::size_t kViewRecordsMax = 64;
 
-// The key of the description, or one key for all records.
+// The description's key, or a single key for all records.
 ConflationKey view_key(const Schema* description);
 
 class ViewRecords final : public RecordContent {
@@ -32,12 +32,12 @@ class ViewRecords final : public RecordContent {
 
   struct Kept {
     std::string key;
-    Sequence sequence = kNoSequence;  // kNoSequence: from a state that does not contain it
+    Sequence sequence = kNoSequence;  // kNoSequence: from a state without sequences
     std::vector<std::byte> record;
   };
 
   ConflationKey key_;
-  std::deque<Kept> records_;  // one of each key, the newest last
+  std::deque<Kept> records_;  // one per key, the newest last
 };
 
 }  // namespace lapwing

@@ -2,7 +2,7 @@
 //
 // Pure: no document.
 
-// The WebSocket of a path: wss if the page was loaded by https.
+// The WebSocket URL of a path: wss if the page was loaded over https.
 export function web_socket_address(path, page) {
   const address = new URL(path, page);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";

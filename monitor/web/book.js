@@ -1,8 +1,8 @@
-// An order book in the format of `lapwing book --json`: the data of ladder and depth chart.
+// An order book in the format of `lapwing book --json`: data for ladder and depth chart.
 //
 // Pure: no document.
 
-// Each level with the sum of the sizes up to it, the best level first.
+// Each level with the cumulative size up to it, the best level first.
 export function levels_of(side) {
   let sum = 0;
   return side.map(({price, size, orders}) => {
@@ -11,8 +11,8 @@ export function levels_of(side) {
   });
 }
 
-// The steps of the depth chart: {x0, x1, sum} of each level, from 0 to 1 along the prices and along
-// the sums of both sides. A level extends to the next worse price, the worst one to the edge.
+// The steps of the depth chart: {x0, x1, sum} for each level, from 0 to 1 along the prices and
+// along the sums of both sides. A level extends to the next worse price, the worst one to the edge.
 export function depth_of(bids, asks) {
   const prices = [...bids, ...asks].map(level => Number(level.price));
   if (prices.length === 0) return {bids: [], asks: [], sum_max: 0, price_min: 0, price_max: 0};

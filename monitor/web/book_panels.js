@@ -73,7 +73,7 @@ export class Ladder {
             "");
   }
 
-  // The data of each row are its exact level. The bar behind a size is its share of the largest
+  // Each row's data are its exact level. The bar behind a size shows its share of the largest
   // size.
   mark(levels, name, column, size_max) {
     levels.forEach((level, i) => {
@@ -192,7 +192,7 @@ export class TapePanel {
   }
 }
 
-// The newest record of each key of a bus that has no order books.
+// The newest record of each key, for a bus that has no order books.
 export class RecordsPanel {
   constructor() {
     const shell = panel("Newest records");

@@ -2,7 +2,7 @@
 //
 // Pure: no document.
 
-// Unique on the machine. Older servers send only the name, which may not be unique.
+// The label is unique on the machine. Older servers send only the name, which may not be unique.
 export function bus_name(bus) {
   return bus.label || bus.name || bus.directory;
 }

@@ -1,4 +1,4 @@
-// The history of one bus: its rate, and lag, delay and ages of its subscribers.
+// The history of one bus: its rate, and its subscribers' lag, delay and ages.
 //
 // Pure: no document.
 import {HeatMap} from "./histogram.js";
@@ -7,7 +7,7 @@ import {is_missing, subscriber_key} from "./subscribers.js";
 
 const kHeatMapsMax = 16;  // of one bus; subscribers that measure ages are few
 
-// The number of records between a sequence and head; null without a journal.
+// The number of records between a sequence and the head; null without a journal.
 export function behind_head(bus, sequence) {
   if (!bus.ring || bus.ring.journal === "none") return null;
   return Math.max(0, bus.ring.head - sequence);
@@ -55,7 +55,7 @@ export class BusSeries {
     }
   }
 
-  // Milliseconds per second for which publishing waited; NaN if a new publisher counts from 0.
+  // Milliseconds per second that publishing waited; NaN if a new publisher counts from 0.
   stall_rate(time_ms, stalls) {
     const before = this.stalls;
     this.stalls = stalls ? {time_ms, sum_ns: stalls.sum_ns} : null;

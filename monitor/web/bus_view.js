@@ -19,8 +19,8 @@ const kLinesMax = 8;  // of a chart: the worst ones
 const kOrderBookSchema = "dbn.mbo";
 
 export class BusView {
-  // changed() is called when there is something new to show, on_view(message) for each message of
-  // the view.
+  // changed() is called when there is something new to show, on_view(message) for each view
+  // message.
   constructor(directory, instrument, changed, on_view) {
     this.directory = directory;
     this.instrument = instrument;
@@ -105,7 +105,7 @@ export class BusView {
     this.stream.open();
   }
 
-  // Takes a message of the view.
+  // Takes a view message.
   take(text) {
     const view = parse_exact(text);
     this.view = view;

@@ -13,7 +13,7 @@ import {is_missing, subscriber_key, subscriber_labels, visible_subscribers} from
 const kEventsShown = 8;
 const kSessionHelp = "for all subscribers of this session, including those that have left";
 
-// Missing subscribers are left out, because their numbers are the last known ones.
+// Missing subscribers are left out, because their numbers are only the last known ones.
 function worst(subscribers, key) {
   return subscribers.filter(subscriber => !is_missing(subscriber))
       .reduce((most, s) => (most === null || s[key] > most[key] ? s : most), null);

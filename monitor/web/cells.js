@@ -1,4 +1,4 @@
-// Cells of tables: {text, class, title} or a text.
+// Table cells: {text, class, title} or a plain text.
 //
 // Pure: no document.
 import {clock_text, count_text, duration_text, kNothing} from "./numbers.js";
@@ -18,7 +18,7 @@ export function delay_text(subscriber) {
   return (subscriber.delay_is_longer ? "> " : "") + duration_text(subscriber.delay_seconds * 1e9);
 }
 
-// The value of the last minute. An older server sends only the one since the subscriber was opened.
+// The last minute's value. An older server sends only the one since the subscriber was opened.
 export const kP99Help = "99th percentile of the ages of records in the last minute";
 export function p99_text({latency}) {
   const measured = latency?.window === undefined ? latency : latency.window;

@@ -1,10 +1,10 @@
-// Charts over time (dygraphs), a small one in a table's cell, and the heat map of ages.
+// Charts over time (dygraphs), a small chart for a table cell, and the heat map of ages.
 /* global Dygraph */
 import {element, panel, set_text} from "./dom.js";
 import {band_limit_ns, kBands} from "./histogram.js";
 import {duration_text} from "./numbers.js";
 
-// The legend of dygraphs writes HTML with names and style attributes, which the page's policy
+// The dygraphs legend writes HTML with names and style attributes, which the page's policy
 // forbids.
 if (globalThis.Dygraph) Dygraph.PLUGINS = [Dygraph.Plugins.Grid, Dygraph.Plugins.Axes];
 
@@ -40,7 +40,7 @@ function axis_time(date) {
   return date.toISOString().slice(11, 19);
 }
 
-// One chart with a line for each series, from 0. All charts of a group show the same time.
+// One chart with a line for each series, from 0. All charts in a group show the same time range.
 export class TimeChart {
   constructor(title, format, {group = [], height_class = "chart", is_filled = false} = {}) {
     const shell = panel(title);
@@ -58,7 +58,7 @@ export class TimeChart {
   }
 
   // lines: [{label, colour}]; rows: [[time_ms, a number for each line]]. The note shows `now`
-  // unless the pointer is on the chart.
+  // unless the pointer is over the chart.
   show(rows, lines, from_ms, to_ms, now) {
     this.rows = rows;
     this.lines = lines;
@@ -160,7 +160,7 @@ export function begin_drawing(canvas, width, height) {
 export const kSparkWidth = 120;
 export const kSparkHeight = 20;
 
-// Draws a line of the second column of rows.
+// Draws the second column of the rows as a line.
 export function draw_spark(canvas, rows, from_ms, to_ms) {
   const context = begin_drawing(canvas, kSparkWidth, kSparkHeight);
   let most = 0;
@@ -171,7 +171,7 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
   context.strokeStyle = theme().accent;
   context.fillStyle = `rgba(${theme().accent_rgb}, 0.16)`;
   context.lineWidth = 1.2;
-  // Draws each stretch without a break as a line and the area below it.
+  // Draws each stretch without a break as a line with the area below it.
   for (let from = 0; from < rows.length; ++from) {
     if (Number.isNaN(rows[from][1])) continue;
     const line = new Path2D();
@@ -189,7 +189,7 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
 const kHeatLeft = 58;  // like the axis labels of a TimeChart
 const kHeatBottom = 18;
 
-// Ages go upwards and time to the right. More records are a stronger accent colour.
+// Ages go upwards and time to the right. More records give a stronger accent colour.
 export function draw_heat(canvas, map, from_ms, to_ms) {
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -197,7 +197,7 @@ export function draw_heat(canvas, map, from_ms, to_ms) {
   const context = begin_drawing(canvas, width, height);
   const plot_width = width - kHeatLeft - 2;
   const plot_height = height - kHeatBottom;
-  // A column of the picture is at least as wide as a reading.
+  // Each column of the picture is at least as wide as a reading.
   const columns = Math.max(1, Math.min(Math.floor(plot_width / 3), 120));
   const cells = map ? map.cells(from_ms, to_ms, columns) : new Float64Array(0);
   let low = kBands;

@@ -26,8 +26,8 @@ export function set_class(node, names) {
   if (node.className !== names) node.className = names;
 }
 
-// Columns of a table: texts are on the left, numbers on the right. `help` is the tooltip of the
-// title. A narrow screen hides the columns of the class "few".
+// Columns of a table: texts are on the left, numbers on the right. `help` is the title's tooltip. A
+// narrow screen hides the columns with the class "few".
 export function text_column(title, name = "") {
   return {title, class: name};
 }
@@ -35,8 +35,8 @@ export function number_column(title, help = null, name = "") {
   return {title, help, class: `number ${name}`.trim()};
 }
 
-// A table that keeps the elements of its rows as long as their keys exist. So a selection, the
-// focus and a picture in a cell survive the next reading.
+// A table that keeps its row elements as long as their keys exist. So a selection, the focus and a
+// picture in a cell survive the next reading.
 export class Table {
   // A cell is a text, {text, class, href, title} or an element.
   constructor(label, columns, attributes = {}) {
@@ -102,7 +102,7 @@ export class Table {
   }
 }
 
-// Children of an element that stay the same elements as long as their keys exist.
+// An element's children, which stay the same elements as long as their keys exist.
 export class KeyedList {
   // make(item) returns {node, update(item)}.
   constructor(root, make) {

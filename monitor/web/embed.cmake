@@ -1,4 +1,4 @@
-# Writes OUTPUT, a source with the table web_files() of the files FILES, which are separated by
+# Writes OUTPUT, a source with the table web_files() for the files FILES, which are separated by
 # commas.
 #
 #   cmake -D FILES=a.html,b.js -D SOURCE=DIR -D OUTPUT=web_files.cc -P embed.cmake

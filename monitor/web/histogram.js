@@ -4,8 +4,8 @@
 import {kPointsMax} from "./series.js";
 
 // The counts of `newer` minus those of `older`. null if that is unknown: there is no older one, or
-// it is of another run of the subscriber. The last bucket is open: its bound is the largest age so
-// far, and may have grown.
+// it is from another run of the subscriber. The last bucket is open: its bound is the largest age
+// so far, and may have grown.
 export function difference(newer, older) {
   if (!newer || !older) return null;
   const before = new Map(older);
@@ -26,7 +26,7 @@ export function difference(newer, older) {
   return last[1] > 0 ? buckets : buckets.slice(0, -1);
 }
 
-// The upper bound of the bucket that holds this share of all; null for an empty histogram.
+// The upper bound of the bucket that contains this quantile; null for an empty histogram.
 export function percentile(buckets, share) {
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
   let rest = Math.ceil(total * share);
@@ -62,7 +62,7 @@ function first_at(columns, time_ms) {
   return low;
 }
 
-// The ages of one subscriber over time: a column for each reading.
+// One subscriber's ages over time: a column for each reading.
 export class HeatMap {
   constructor(limit = kPointsMax) {
     this.limit = limit;
@@ -77,8 +77,8 @@ export class HeatMap {
     if (this.columns.length > this.limit) this.columns.shift();
   }
 
-  // Inserts older columns before its own: [{time_ms, buckets}], each with the ages since the column
-  // before. A column within half a step of an own column is left out.
+  // Inserts older columns before its own: [{time_ms, buckets}], each with the ages since the
+  // previous column. A column within half a step of one of its own is left out.
   merge(columns, step_ms) {
     const own = this.columns;
     const others = columns.filter(({time_ms}) => {
@@ -100,7 +100,7 @@ export class HeatMap {
     return [...sums].sort((a, b) => a[0] - b[0]);
   }
 
-  // Counts by column of a picture and by band: `width` times kBands numbers.
+  // Counts by picture column and by band: `width` times kBands numbers.
   cells(since_ms, until_ms, width) {
     const cells = new Float64Array(width * kBands);
     const span_ms = until_ms - since_ms;

@@ -11,7 +11,7 @@ export class HistoryLoader {
     this.begin();
   }
 
-  // Called when the page has opened, woken up or connected again: all histories are fetched again.
+  // Called when the page has opened, woken up or reconnected: all histories are fetched again.
   begin() {
     this.stop();
     this.asked = new Set();
@@ -26,7 +26,7 @@ export class HistoryLoader {
     this.is_busy = false;
   }
 
-  // Called after each reading with the buses that may be fetched, and the one that is shown, or
+  // Called after each reading with the buses that may be fetched, and the one being shown, or
   // null.
   want(directories, shown) {
     if (this.abort === null || this.is_busy || !this.is_supported) return;
@@ -52,7 +52,7 @@ export class HistoryLoader {
         this.readings.series.get(directory)?.merge(history);
         this.changed();
       } else if (response.status === 404) {
-        // An older server; or, if it has answered before, the bus has just closed.
+        // This is an older server or, if it has answered before, the bus has just closed.
         this.is_supported = this.has_answered;
       }
     } catch {

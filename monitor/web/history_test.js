@@ -1,4 +1,4 @@
-// The server's history before the page's own measurements.
+// The server's history, inserted before the page's own measurements.
 import assert from "node:assert/strict";
 import test from "node:test";
 

@@ -1,4 +1,4 @@
-// Numbers as text, exactly: prices are integers in 1e-9, times are nanoseconds since 1970.
+// Numbers as text, exactly: prices are integers in units of 1e-9, times are nanoseconds since 1970.
 //
 // Pure functions.
 
@@ -68,7 +68,7 @@ export function price_decimals(prices) {
   return decimals;
 }
 
-// A price in 1e-9, a number or its text, with at least `decimals` decimals.
+// A price in units of 1e-9, a number or its text, with at least `decimals` decimals.
 export function price_text(price, decimals = 0) {
   if (price === null || price === undefined) return kNothing;
   const value = BigInt(price);

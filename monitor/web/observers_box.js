@@ -1,4 +1,4 @@
-// The checkbox "show observers", beside the title of a table of subscribers.
+// The checkbox "show observers", next to the title of a subscriber table.
 import {element, set_text} from "./dom.js";
 import {observer_count} from "./subscribers.js";
 

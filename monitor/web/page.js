@@ -52,7 +52,7 @@ function stream_changed() {
   changed();
 }
 
-// Takes a message of the view of a bus, if one is shown.
+// Takes a message from a bus view, if one is shown.
 export function take_view(text) {
   view?.take?.(text);
 }
@@ -108,7 +108,7 @@ function show() {
   view.show({readings, window_ms: window_ms(), ranks, shows_observers, set_shows_observers});
 }
 
-// Returns the ranks of rows.
+// Returns the row ranks.
 function show_problems(reading) {
   const problems = [...reading.buses.flatMap(problems_of), ...expected_problems(reading)];
   quiet.update(reading, problems, Date.now());

@@ -1,4 +1,4 @@
-// The box of problems above every view, and the list of those that are acknowledged or muted.
+// The problem box above every view, and the list of acknowledged or muted problems.
 import {bus_link} from "./bus_names.js";
 import {element, KeyedList, set_text} from "./dom.js";
 import {line_problems} from "./problems.js";
@@ -55,7 +55,7 @@ export class ProblemBox {
     this.root.classList.toggle("small", !is_on_buses);
     const most = is_on_buses ? kLinesOnBuses : kLinesElsewhere;
     const items = this.items(lines);
-    // A line "and 1 more" would take as much room as the line that it hides.
+    // A line "and 1 more" would take up as much room as the line that it hides.
     const is_cut = !this.shows_all && lines.length > most + 1;
     const shown = is_cut ? this.items(lines.slice(0, most)) : items;
     if (lines.length > most + 1) {
@@ -162,7 +162,7 @@ export class ProblemBox {
     return button;
   }
 
-  // The row is removed: the focus moves to the next row, or to the list of quiet problems.
+  // When the row is removed, the focus moves to the next row, or to the list of quiet problems.
   leave(node, action) {
     const next = node.nextElementSibling ?? node.previousElementSibling;
     action();

@@ -3,7 +3,7 @@
 // A problem is
 //   {key, kind, severity, level, bus: its directory, subscriber: its key or null,
 //    subject: {key, text}, wider: keys of subjects that contain it, text}
-// `key` changes if the problem is of another process. `level` grows when the problem gets worse.
+// `key` changes if it concerns another process. `level` grows when the problem gets worse.
 // The text contains no number that changes all the time, because screen readers read each change.
 //
 // Pure: no document.
@@ -19,7 +19,7 @@ export const kSubscriber = 2;
 export const kBehind = 3;
 export const kUnknown = 4;
 export const kGone = 5;
-// Ranks of rows only.
+// Only used as row ranks.
 const kQuiet = 6;
 const kHealthy = 7;
 const kLast = 8;
@@ -127,7 +127,7 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-// The action that makes it attach again, by the state of its process.
+// The action that makes it attach again, depending on its process's state.
 const kReturns = {
   running: "Restart it",
   stopped: "Resume it"
@@ -143,7 +143,7 @@ function missing_text(label, subscriber) {
       ` ${returns}, or run \`lapwing subscribers --bus DIR --forget NAME\`.`;
 }
 
-// At most two problems: lost records, and the worst of those that keep it from reading.
+// At most two problems: lost records, and the worst problem that keeps it from reading.
 function subscriber_problems(subscriber, label) {
   const found = [];
   if (subscriber.lost > 0) {
@@ -191,7 +191,7 @@ export function problems_of(bus) {
       const key = subscriber_key(subscriber);
       const label = labels.get(key);
       const by_name = `subscriber ${subscriber.name} ${bus.directory}`;
-      // A name that several subscribers have does not select one of them.
+      // A name shared by several subscribers does not identify one of them.
       const is_unique = label === subscriber.name;
       const subject = {
         key: is_unique ? by_name : `${by_name} ${subscriber.pid}`,
@@ -212,7 +212,7 @@ export function problems_of(bus) {
 }
 
 // Expected subscribers (`--expect`) that are absent. Subscribers whose bus has a problem, or that
-// are in the list of missing ones, are left out.
+// are already listed as missing, are left out.
 export function expected_problems(reading) {
   const buses = new Map(reading.buses.map(bus => [bus.directory, bus]));
   return (reading.expected ?? [])
@@ -261,7 +261,7 @@ export function line_problems(line) {
   return line.members ?? [line];
 }
 
-// Ranks for the rows of tables: bad rows are first, and buses that are only gone and in a group are
+// Ranks for table rows: bad rows come first, and grouped buses that are merely gone come
 // last.
 export class RowRanks {
   constructor(lines) {

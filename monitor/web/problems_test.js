@@ -1,4 +1,4 @@
-// Problems: which ones there are, their order, and the order of rows by them.
+// Problems: which ones exist, their order, and the order of rows that they produce.
 import assert from "node:assert/strict";
 import test from "node:test";
 

@@ -95,8 +95,8 @@ export class Quiet {
   }
 }
 
-// Whether an unreported problem has ended. That is so if its bus is reported, and, for a problem of
-// a subscriber, the subscribers as well.
+// Whether an unreported problem has ended. It has if its bus is reported and, for a subscriber's
+// problem, if the bus's subscribers are reported too.
 function is_over({bus: directory, of_subscriber}, buses) {
   const bus = buses.get(directory);
   return bus !== undefined && (!of_subscriber || Array.isArray(bus.subscribers));

@@ -4,7 +4,7 @@
 import {compare_names} from "./bus_names.js";
 
 // [{key, text, undo: the button's text, problem or subject}], acknowledged problems first. Each
-// mute is an item, even if its subject has no problem now.
+// mute is an item, even if its subject currently has no problem.
 export function quiet_items({acknowledged}, mutes) {
   const by_text = (a, b) => compare_names(a.text, b.text);
   return [

@@ -1,4 +1,4 @@
-// A table of quotes: a row for each instrument and venue, in a fixed order.
+// A quote table: a row for each instrument and venue, in a fixed order.
 import {bus_link} from "./bus_names.js";
 import {number_column, panel, set_text, Table, text_column} from "./dom.js";
 import {count_text, duration_text} from "./numbers.js";
@@ -31,7 +31,7 @@ export class QuoteBoard {
   }
 
   // `chosen` is the id of the instrument whose book is shown, or null. `has_books`: the view shows
-  // the book of a chosen instrument.
+  // the chosen instrument's book.
   show(quotes, chosen, has_books) {
     const has_venues = has_several_venues(quotes);
     if (this.table === null || has_venues !== this.has_venues) {

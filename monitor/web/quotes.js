@@ -1,6 +1,6 @@
-// The rows of quotes: their order, their texts, and the directions in which prices moved.
+// The quote rows: their order, their texts, and the directions in which prices moved.
 //
-// A quote is an entry of `quotes` of a view: prices are integers in 1e-9 or null.
+// A quote is an entry in a view's `quotes`: prices are integers in units of 1e-9, or null.
 //
 // Pure: no document.
 import {compare_names} from "./bus_names.js";
@@ -26,13 +26,13 @@ export function has_several_venues(quotes) {
   return new Set(quotes.map(({publisher_id}) => publisher_id)).size > 1;
 }
 
-// The ask less the bid, an integer of 1e-9, or null. Negative if the market is crossed.
+// The ask minus the bid, an integer in units of 1e-9, or null. Negative if the market is crossed.
 export function spread_of({bid, ask}) {
   return bid === null || ask === null ? null : BigInt(ask) - BigInt(bid);
 }
 
-// A price with at least `decimals` decimals, padded to `width` so that the points of all rows are
-// aligned.
+// A price with at least `decimals` decimals, padded to `width` so that the decimal points of all
+// rows are aligned.
 export function aligned_price(price, decimals, width) {
   if (price === null || price === undefined) return kNothing;
   const text = price_text(price, decimals);
@@ -42,13 +42,13 @@ export function aligned_price(price, decimals, width) {
   return text + (shown === 0 ? kPunctuationSpace : "") + kFigureSpace.repeat(width - shown);
 }
 
-// The data to keep between two messages.
+// The data to keep between messages.
 export class QuoteMemory {
   constructor() {
     this.quotes = new Map();  // key -> {decimals, bid, ask, last, moves: {field: class}}
   }
 
-  // Takes all quotes of a message, and forgets those that no longer exist.
+  // Takes all quotes in a message, and forgets those that no longer exist.
   take(quotes) {
     const older = this.quotes;
     this.quotes = new Map();
@@ -56,7 +56,7 @@ export class QuoteMemory {
       const key = quote_key(quote);
       const before = older.get(key);
       const now = {
-        // Decimals that were shown once stay: after 182.53, 182.5 is shown as 182.50.
+        // Decimals that were shown once are kept: after 182.53, 182.5 is shown as 182.50.
         decimals: Math.max(before?.decimals ?? 0, price_decimals(kPrices.map(name => quote[name]))),
         moves: {}
       };
@@ -89,7 +89,7 @@ const kSides = {
   A: "sell"
 };
 
-// The cells of a row by column.
+// A row's cells by column.
 export function quote_cells(quote, memory) {
   const {decimals, moves} = memory.get(quote);
   const width = memory.decimals_max();

@@ -1,4 +1,4 @@
-// The rows of quotes.
+// The quote rows.
 import assert from "node:assert/strict";
 import test from "node:test";
 
@@ -45,7 +45,7 @@ test("points of prices stand below each other", () => {
   memory.take([quote(), quote({instrument_id: 2, bid: 1_083_450_000})]);
   assert.equal(memory.decimals_max(), 5);
   assert.equal(quote_cells(quote(), memory).bid.text.trimEnd(), "182.50");
-  // Decimals stay when the next prices need fewer.
+  // Decimals are kept when the next prices need fewer.
   memory.take([quote({bid: 182e9, ask: 183e9, last: 182e9})]);
   assert.equal(quote_cells(quote({bid: 182e9}), memory).bid.text, "182.00");
 });

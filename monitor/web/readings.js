@@ -1,4 +1,4 @@
-// The readings that the page keeps: the newest one, and series of each bus.
+// The readings that the page keeps: the newest one, and a series for each bus.
 //
 // Pure: no document.
 import {BusSeries} from "./bus_series.js";
@@ -12,7 +12,7 @@ export class Readings {
     this.series = new Map();  // by directory
   }
 
-  // Returns whether this reading is of another version of the server than the one before.
+  // Returns whether this reading comes from a different server version than the one before.
   take(reading, now_ms) {
     const time_ms = Date.parse(reading.time);
     const before = this.newest;
@@ -34,7 +34,7 @@ export class Readings {
         (before.version !== reading.version || before.revision !== reading.revision);
   }
 
-  // Called when the page has slept, or was not connected.
+  // Called when the page has been asleep or disconnected.
   break_lines() {
     if (!this.newest) return;
     const time_ms = Date.parse(this.newest.time) + 1;

@@ -1,4 +1,4 @@
-// Measurements over time, of the last 3,600 readings.
+// Measurements over time, from the last 3,600 readings.
 //
 // Pure: no document.
 
@@ -70,7 +70,7 @@ export class History {
     while (this.columns.size > kColumnsMax) this.columns.delete(this.oldest_column());
   }
 
-  // The key that has been absent for longest.
+  // The key that has been absent the longest.
   oldest_column() {
     let oldest = null;
     for (const [key, column] of this.columns) {
@@ -99,7 +99,7 @@ export class History {
   }
 
   // [[time, value of each key …], …] from a time on, at most `rows_max` rows. If there are more
-  // points, each row has the largest of several, so that no peak is lost. A break stays.
+  // points, each row has the largest of several, so that no peak is lost. Breaks are kept.
   rows(keys, since_ms, rows_max = 600) {
     const columns = keys.map(key => this.columns.get(key)?.ring);
     const first = this.index_at(since_ms);
@@ -126,9 +126,9 @@ export class History {
 }
 
 // The columns of `own`, preceded by those of an older or longer history: {times_ms, columns: a Map
-// of lists by key, null for no number}. Points of one moment are merged; if both have a number,
-// that of `own` is used. Points after the newest one of `own` are left out, because the stream
-// sends them. Lines break where nothing was measured for a while.
+// of lists by key, null for no number}. Points with the same time are merged; if both have a
+// number, the one in `own` is used. Points after the newest one of `own` are left out, because the
+// stream sends them. Lines break where nothing was measured for a while.
 export function merged(own, {times_ms, columns}) {
   const kept = own_points(own);
   const step_ms = median_step(times_ms) || median_step(kept.map(point => point.time_ms));
@@ -166,7 +166,7 @@ export function merged(own, {times_ms, columns}) {
   return result;
 }
 
-// The points of a history that are not breaks.
+// The points in a history that are not breaks.
 function own_points(own) {
   const rings = [...own.columns.values()].map(({ring}) => ring);
   const points = [];
@@ -184,7 +184,7 @@ export function median_step(times_ms) {
   return steps[steps.length >> 1] ?? 0;
 }
 
-// The newest trades, each once, by their sequences.
+// The newest trades, each once, identified by their sequences.
 export class Tape {
   constructor(limit = 200) {
     this.limit = limit;

@@ -1,9 +1,9 @@
-// Settings that the browser stores for this page. Without localStorage they last until the page is
+// Settings that the browser stores for this page. Without localStorage, they last until the page is
 // closed.
 
 const kPrefix = "lapwing ";
 
-// `area` is a Storage, or null if the browser allows none.
+// `area` is a Storage, or null if the browser does not allow it.
 export class Settings {
   constructor(area) {
     this.area = area;
@@ -27,7 +27,7 @@ export class Settings {
     try {
       this.area?.setItem(kPrefix + name, text);
     } catch {
-      // The area is full, or not allowed: the value lasts until the page is closed.
+      // The area is full or not allowed, so the value lasts until the page is closed.
     }
   }
 }

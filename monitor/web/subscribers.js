@@ -1,4 +1,4 @@
-// The subscribers of a bus: their keys, their names, and which of them are shown.
+// A bus's subscribers: their keys, their names, and which of them are shown.
 //
 // Pure: no document.
 

@@ -1,4 +1,4 @@
-// Invented buses and subscribers for the tests.
+// Fictional buses and subscribers for the tests.
 
 export const subscriber = more => ({
   name: "logger",

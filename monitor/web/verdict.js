@@ -1,4 +1,4 @@
-// Sentences of the page: which buses run, whether the shown data is old, and how far a view is
+// The page's sentences: which buses run, whether the shown data is old, and how far a view is
 // behind.
 //
 // Pure: no document.
@@ -43,13 +43,13 @@ export function summary_of(reading, shows_observers = false) {
       `by ${number_of(worst.lag, "record")}.`;
 }
 
-// A reading older than this is stale. Readings arrive every --interval, which the page has
-// measured.
+// A reading older than this is stale. Readings arrive every --interval, which the page
+// measures.
 export function stale_after_ms(interval_ms) {
   return Math.max(kStaleMs, 3 * (interval_ms || 0));
 }
 
-// The problem with the data that the page shows, or null. `stream` is that of the readings,
+// The problem with the data that the page shows, or null. `stream` is the stream of readings,
 // `reading` the newest one, which arrived `age_ms` ago.
 export function connection_sentence(stream, reading, age_ms, interval_ms) {
   const old = reading ? ` This page shows the state at ${clock_text(reading.time)} UTC.` : "";
@@ -72,7 +72,7 @@ function sentence_of(why) {
   return why[0].toUpperCase() + why.slice(1) + (/[.!?]$/.test(why) ? "" : ".");
 }
 
-// The state of the view of a bus: {text, is_old, is_bad}. `view` is its newest message, or null.
+// The state of a bus view: {text, is_old, is_bad}. `view` is its newest message, or null.
 export function view_sentence(stream, view, age_ms) {
   const at =
       view && view.sequence !== null ? ` Shown as of sequence ${count_text(view.sequence)}.` : "";

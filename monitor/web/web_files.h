@@ -1,6 +1,6 @@
 // The files that the server sends to browsers, embedded in the program.
 //
-// monitor/web/embed.cmake makes their table. The list of files is in CMakeLists.txt here.
+// monitor/web/embed.cmake generates the table, and CMakeLists.txt in this folder lists the files.
 //
 // Thread safety: constants.
 #pragma once
@@ -15,7 +15,7 @@ struct WebFile {
   absl::string_view path;  // "/index.html"
   absl::string_view content_type;
   absl::string_view bytes;
-  absl::string_view etag;  // in quotes: changes with the bytes
+  absl::string_view etag;  // quoted; changes with the contents
 };
 
 std::span<const WebFile> web_files();

@@ -1,5 +1,5 @@
-// Bursts: records that a venue sent together are published together, so that pacing keeps the time
-// between bursts and adds none within them.
+// Bursts: records that a venue sent together are published together, so that pacing preserves the
+// time between bursts and adds none within them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,7 +14,7 @@
 namespace lapwing {
 
 // The number of records in the burst of the first record: those within kBurstNs of it. `records`
-// are contiguous, of `record_bytes` each. All of them if records have no time.
+// are contiguous, of `record_bytes` each. Counts all records if they have no time.
 inline std::size_t burst_records(std::span<const std::byte> records, std::size_t record_bytes,
                                  const RecordClock& clock) {
   const std::size_t count = records.size() / record_bytes;

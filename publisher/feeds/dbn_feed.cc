@@ -22,7 +22,7 @@ const dbn::RecordSchema* find_by_name(const std::string& name) {
   return found != nullptr ? found : dbn::find_schema(absl::StrCat("dbn.", name));
 }
 
-// Standard input may also be a file, but is read from its current offset.
+// Standard input may also be a file, but that is read from its current offset.
 bool is_regular_file(const std::string& path) {
   std::error_code error;
   return path != "-" && std::filesystem::is_regular_file(path, error);
@@ -123,8 +123,8 @@ void DbnFeed::remark(const std::string& sentence) {
   absl::StrAppend(&description_.remark, description_.remark.empty() ? "" : ". ", sentence);
 }
 
-// Called before the first delivery. A stream with a single schema does not wait for its first
-// record, because live streams are mixed.
+// Called before the first delivery. It does not wait for the first record of a single-schema
+// stream, because live streams are mixed.
 absl::Status DbnFeed::find_symbols(const FeedOptions& options, bool is_file) {
   const dbn::Metadata& metadata = reader_->metadata();
   if (!metadata.mappings.empty()) return absl::OkStatus();
@@ -210,7 +210,7 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
   std::size_t size = 0;
   while (size < batch_.size()) {
     const bool first = size == 0;
-    // If the batch has records already, the next call returns the error again.
+    // If the batch already has records, the next call returns the error again.
     const auto record = peek(first);
     if (first && errc_of(record.status()) == Errc::kTimedOut) return FeedBatch{.nothing_yet = true};
     if (!record.ok() && first) return record.status();
@@ -244,7 +244,7 @@ absl::StatusOr<std::span<const std::byte>> DbnFeed::peek(bool may_read) {
   return pending_;
 }
 
-// Records that were skipped before a record that was not delivered are read again.
+// Records that were skipped before an undelivered record are read again.
 absl::Status DbnFeed::rewind() {
   if (!pending_.empty()) skipped_ = skipped_for_good_;
   skipped_for_good_ = skipped_;

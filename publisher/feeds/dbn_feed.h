@@ -1,9 +1,9 @@
-// The feed of a DBN file or stream: dbn:PATH, dbn:-.
+// The feed for a DBN file or stream: dbn:PATH, dbn:-.
 //
 // The schema comes from the metadata. If the metadata declares a mixed stream, it comes from the
 // options, or otherwise from the first record that a bus can carry. Records of another type or
 // length are counted and skipped. Schemas that share a record type cannot be distinguished in a
-// mixed stream, which the description's remark reports.
+// mixed stream; the description's remark reports this.
 //
 // The symbols of a live recording are in mapping records (snapshot/dbn/mapping_records.h). If the
 // metadata has no mappings, and mapping records precede the first market record, the feed adds
@@ -45,7 +45,7 @@ class DbnFeed : public Feed {
   absl::Status choose_schema(const std::string& wanted);
   absl::Status choose_by_first_record();
   void remark_on_schemas_of_the_same_type();
-  // Makes mappings from mapping records if the metadata has none.
+  // Creates mappings from mapping records if the metadata has none.
   absl::Status find_symbols(const FeedOptions& options, bool is_file);
   absl::Status read_leading_records();
   absl::Status read_all_mappings(const Stopped& stopped);
@@ -68,7 +68,7 @@ class DbnFeed : public Feed {
   std::span<const std::byte> pending_;  // read, not yet delivered
   std::vector<std::byte> batch_;
   std::uint64_t skipped_ = 0;
-  std::uint64_t skipped_for_good_ = 0;  // part of skipped_ that a rewind() does not read again
+  std::uint64_t skipped_for_good_ = 0;  // part of skipped_ that rewind() does not reread
 };
 
 }  // namespace lapwing

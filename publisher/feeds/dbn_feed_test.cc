@@ -40,7 +40,7 @@ std::string text(std::span<const std::byte> bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// Returns all records. `end` gets the status that ended the feed.
+// Returns all records. `end` receives the status that ended the feed.
 std::string play(Feed& feed, absl::Status* end = nullptr) {
   std::string out;
   for (;;) {
@@ -201,7 +201,7 @@ TEST_CASE("Records skipped before a rewind, with no delivered record since, stay
   write_file(directory.file("f"),
              mbo_metadata() + trade + mbo_records(1, 1) + trade + later + trade);
   const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = true});
-  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // has already read the next one
+  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // the next one has already been read
   CHECK(feed->skipped() == 2);
   REQUIRE(feed->rewind().ok());
   CHECK(feed->skipped() == 1);
@@ -225,7 +225,7 @@ TEST_CASE("A mixed stream names the schemas that it cannot distinguish") {
   CHECK(open_dbn(directory.file("tbbo"))->description().remark.empty());
 }
 
-// As a gateway sends it: without symbols, with unknown schema and symbol types.
+// As a gateway sends it: no symbols, and unknown schema and symbol types.
 std::string live_metadata(std::uint8_t version = 3) {
   dbn::Metadata metadata;
   metadata.version = version;
@@ -356,7 +356,7 @@ TEST_CASE("A file is the same source under any path") {
   CHECK(open_dbn(directory.file("g"))->description().source_id != id);
 }
 
-// A named pipe that contains metadata. A feed reads it and a test writes to it.
+// A named pipe that contains metadata. A feed reads it, and a test writes to it.
 class FeedPipe {
  public:
   explicit FeedPipe(const std::string& metadata = mbo_metadata()) {
@@ -447,7 +447,7 @@ TEST_CASE("Waiting for a feed ends with the next batch, or with the stop") {
   stopper.join();
   pipe.send(mbo_records(2, 1));
   CHECK(text(await_batch(*feed, {.stop_fd = stop[0]})->records) ==
-        mbo_records(2, 1));  // records that are available come first
+        mbo_records(2, 1));  // available records come first
   ::close(stop[0]);
   ::close(stop[1]);
 }

@@ -41,7 +41,7 @@ class FlowBook {
   std::uint32_t add(std::uint64_t id, dbn::Side side, std::uint32_t level, std::uint32_t size);
   void remove(std::uint32_t slot);
   void resize(std::uint32_t slot, std::uint32_t size) { orders_[slot].size = size; }
-  // Moves an order to the back of a queue, as after a change of price or an increase in size.
+  // Moves an order to the back of a queue, as after a price change or a size increase.
   void requeue(std::uint32_t slot, std::uint32_t level, std::uint32_t size);
 
   const Order& order(std::uint32_t slot) const { return orders_[slot]; }
@@ -53,7 +53,7 @@ class FlowBook {
 
   // The oldest order at the best price; kNone if the side is empty.
   std::uint32_t best(dbn::Side side) const;
-  // The best price's level, or its hypothetical level around the middle if both sides are empty.
+  // The level of the best price, or a hypothetical level near the middle if both sides are empty.
   std::uint32_t best_level(dbn::Side side) const;
 
  private:

@@ -5,17 +5,17 @@
 namespace lapwing {
 namespace {
 
-// The number of doublings of the sizes of bursts and packets.
+// The number of doublings of burst and packet sizes.
 constexpr unsigned kBurstRungs = 12;
 constexpr unsigned kPacketRungs = 11;
 
-// The gap between bursts: more than a millisecond, so that no millisecond contains two of the
-// largest.
+// The minimum gap between bursts: more than a millisecond, so that no millisecond contains parts of
+// two bursts.
 constexpr std::uint64_t kSilenceNsMin = 1'100'000;
 constexpr std::uint32_t kSilenceStepNs = 370'000;
 constexpr unsigned kSilenceRungs = 8;
 
-// The gap between the packets of a burst.
+// The minimum gap between the packets of a burst.
 constexpr std::uint64_t kPacketGapNsMin = 1'100;
 constexpr std::uint32_t kPacketGapNsSpread = 1'400;
 

@@ -1,10 +1,10 @@
-// Computes the times of the events of the synthetic flow. Events form packets, packets form bursts,
-// and bursts are separated by silences.
+// Computes the event times of the synthetic flow. Events form packets, packets form bursts, and
+// bursts are separated by silences.
 //
 // A burst has at most kBurstRecordsMax records. It nearly always lasts less than a millisecond, and
-// is more than a millisecond from the next. The mean rate per millisecond is about a thousandth of
-// that maximum. All records of a packet arrive together (ts_recv, sequence); its events happened
-// one after the other (ts_event).
+// is more than a millisecond away from the next. The mean rate per millisecond is about a
+// thousandth of that maximum. All records in a packet arrive together (ts_recv, sequence), but its
+// events happened one after the other (ts_event).
 //
 // Thread safety: one thread.
 #pragma once

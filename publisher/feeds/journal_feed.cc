@@ -136,7 +136,7 @@ absl::Status JournalFeed::describe(const std::string& root, const std::string& b
   return absl::OkStatus();
 }
 
-// A republished journal keeps the description of its records.
+// A republished journal keeps its records' description.
 absl::Status JournalFeed::describe_records(const std::string& root, const Id128& journal_id) {
   description_.records = known_schema_of_size(description_.schema, description_.record_bytes);
   const std::uint64_t hash = newest_description(reader_->sessions(), journal_id);
@@ -166,7 +166,7 @@ absl::StatusOr<FeedBatch> JournalFeed::next() {
   return take_batch(pending_, description_.record_bytes, clock_, batch_by_burst_);
 }
 
-// Reads the next run into the buffer. At the end, nothing is pending afterwards.
+// Reads the next run into the buffer. At the end of the journal, leaves nothing pending.
 absl::Status JournalFeed::refill() {
   while (next_sequence_ <= bounds_.archived) {
     const auto run = reader_->read(next_sequence_, bounds_, buffer_);
@@ -196,8 +196,8 @@ absl::Status JournalFeed::refill() {
   return absl::OkStatus();
 }
 
-// Waits a moment for a missing file, in case it is being moved or restored. Returns false after the
-// grace period, or if the directory was removed.
+// Waits a moment for a missing file, in case it is just being moved or restored. Returns false
+// after the grace period, or if the directory was removed.
 bool JournalFeed::may_come_back(const JournalRun& hole) {
   const std::uint64_t now = monotonic_ns();
   if (missing_since_ns_ == 0) missing_since_ns_ = now;
@@ -211,7 +211,7 @@ absl::StatusOr<std::uint64_t> JournalFeed::fingerprint() {
   return description_.source_id;
 }
 
-// The sequence of the n-th record after `position`, n being `records`. Voids do not contain
+// The sequence of the n-th record after `position`, where n is `records`. Voids do not contain
 // records.
 Sequence JournalFeed::sequence_after(Sequence position, std::uint64_t records) const {
   const SessionLog& sessions = reader_->sessions();

@@ -1,10 +1,10 @@
-// The feed of a journal: journal:DIR. DIR is a bus directory or the directory that contains
+// The feed for a journal: journal:DIR. DIR is a bus directory or the directory that contains
 // `sessions`.
 //
 // Replays the newest journal in DIR, from its oldest retained record to the newest one that its
-// files prove when the feed is opened. A publisher may be running. Voids do not contain records and
-// are skipped. Errors: damage, a file that is still missing after kMissingFileGraceNs, and records
-// that retention removes before they are read.
+// files prove at the time the feed is opened. A publisher may be running. Voids do not contain
+// records and are skipped. Errors: damage, a file that is still missing after kMissingFileGraceNs,
+// and records that retention removes before they are read.
 //
 // Thread safety: one thread.
 #pragma once
@@ -55,9 +55,9 @@ class JournalFeed : public Feed {
   FeedDescription description_;
   std::uint64_t total_ = 0;
   Sequence next_sequence_ = 1;          // the next to read
-  std::uint64_t missing_since_ns_ = 0;  // when its file was found missing; 0: it exists
+  std::uint64_t missing_since_ns_ = 0;  // when the file was found missing; 0: it exists
   std::vector<std::byte> buffer_;
-  std::span<std::byte> pending_;  // part of the buffer that is read, not yet delivered
+  std::span<std::byte> pending_;  // part of the buffer that is not delivered yet
 };
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// The feed of numbered keys: kv16[:key=value,…]. It is used to measure stores with many keys.
+// A feed of numbered keys: kv16[:key=value,…]. It is used to measure stores with many keys.
 //
 //   records  number of records in one pass, default 1000000; 0: unlimited
 //   keys     number of different keys, default as many as records. Their order has no locality,
@@ -38,7 +38,7 @@ class Kv16Feed : public Feed {
   absl::Status rewind() override;
   std::uint64_t total() const override { return options_.records; }
 
-  // Returns a different key for each number.
+  // Returns the key of a number. Different numbers have different keys.
   static std::uint64_t key_of(std::uint64_t number, std::uint64_t seed);
 
  private:

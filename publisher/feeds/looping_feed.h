@@ -1,9 +1,9 @@
-// Plays another feed several times, or without end.
+// Replays another feed several times, or endlessly.
 //
-// Every pass of an MBO feed except the first begins with a clear (R) for each instrument seen so
-// far. It removes the orders of the previous pass, because the same ids occur again. The first pass
-// is identical to that of the source, so that a run can be resumed with a different number of
-// passes.
+// Every pass of an MBO feed except the first begins with a clear (R) for each instrument
+// seen so far. The clear removes the orders of the previous pass, because the same ids
+// occur again. The first pass is identical to the source, so that a run can be resumed
+// with a different number of passes.
 //
 // Thread safety: one thread.
 #pragma once
@@ -45,7 +45,7 @@ class LoopingFeed : public Feed {
   bool pass_is_empty_ = true;                   // so far
   absl::flat_hash_set<std::uint64_t> seen_;     // publisher and instrument
   std::vector<dbn::RecordHeader> instruments_;  // in the order in which they were seen
-  dbn::MboMsg last_{};                          // last record of the pass: a clear has its times
+  dbn::MboMsg last_{};                          // last record of the pass; clears have its times
   std::vector<dbn::MboMsg> clears_;             // to deliver before the pass continues
   std::size_t clears_delivered_ = 0;
 };

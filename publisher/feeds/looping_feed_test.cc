@@ -15,7 +15,7 @@
 namespace lapwing {
 namespace {
 
-// A feed of the given records, in batches of three.
+// A feed that delivers the given records in batches of three.
 class ListFeed : public Feed {
  public:
   ListFeed(std::vector<dbn::MboMsg> records, const char* schema) : records_(std::move(records)) {

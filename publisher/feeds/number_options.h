@@ -23,8 +23,8 @@ struct NumberOption {
   std::uint64_t max = UINT64_MAX;
 };
 
-// Stores each number in the variable of its option. Errors: kInvalidArgument, whose message
-// contains `feed` and `words`, the list of its options.
+// Stores each number in its option's variable. Errors: kInvalidArgument, whose message contains
+// `feed` and `words`, the list of the feed's options.
 inline absl::Status parse_number_options(const std::string& text, const char* feed,
                                          const std::string& words,
                                          std::initializer_list<NumberOption> options) {

@@ -8,10 +8,10 @@ namespace {
 using dbn::Action;
 using dbn::Side;
 
-constexpr std::uint32_t kSideOrdersMin = 32;        // with fewer, only additions to that side
-constexpr std::uint32_t kBookOrdersWanted = 1'024;  // both sides; with fewer, more additions
+constexpr std::uint32_t kSideOrdersMin = 32;        // if fewer, only additions to that side
+constexpr std::uint32_t kBookOrdersWanted = 1'024;  // both sides; if fewer, more additions
 
-// How many of 1,024 events are of each kind. The rest are modifications.
+// The number of events of each kind per 1,024. The rest are modifications.
 constexpr std::uint32_t kOutOf = 1'024;
 constexpr std::uint32_t kAddsSparse = 500;
 constexpr std::uint32_t kAddsDense = 390;
@@ -153,7 +153,7 @@ void OrderFlow::modify(Event& event) {
 }
 
 // The further the price has fallen below the middle of the levels, the more likely the aggressor
-// buys. So the price never leaves the levels.
+// buys. So the price never leaves the range of levels.
 Side OrderFlow::aggressor_side() {
   const std::int64_t middle = FlowBook::kLevels / 2;
   const std::int64_t fallen = middle - std::int64_t{book_->best_level(Side::kBid)};
@@ -172,7 +172,7 @@ void OrderFlow::trade(Event& event) {
   const std::uint32_t fill_count = match(side, limit, size);
   report_fills(event, side, order_id, fill_count);
   settle_fills(event, fill_count);
-  // An unfilled rest stays in the book at the aggressor's limit, unless that would cross.
+  // An unfilled remainder stays in the book at the aggressor's limit, unless that would cross.
   const bool rests =
       size > 0 && !book_->full() && !crosses(side, limit, book_->best_level(opposite(side)));
   if (!rests) return;
@@ -180,9 +180,9 @@ void OrderFlow::trade(Event& event) {
   write(event, Action::kAdd, side, order_id, price_of(limit), size);
 }
 
-// Finds the resting orders that an aggressor of `size` meets up to its limit, best price and oldest
-// first. Removes them from the book or reduces them, and leaves the unfilled quantity in `size`.
-// Returns the number of fills.
+// Finds the resting orders that an aggressor of `size` matches up to its limit, best price and
+// oldest first. Removes them from the book or reduces them, and leaves the unfilled quantity in
+// `size`. Returns the number of fills.
 std::uint32_t OrderFlow::match(Side aggressor, std::uint32_t limit, std::uint32_t& size) {
   const Side side = opposite(aggressor);
   std::uint32_t fill_count = 0;
@@ -202,7 +202,7 @@ std::uint32_t OrderFlow::match(Side aggressor, std::uint32_t limit, std::uint32_
   return fill_count;
 }
 
-// Writes a T for each price level, followed by an F for each order met at that level.
+// Writes a T for each price level, followed by an F for each order filled at that level.
 void OrderFlow::report_fills(Event& event, Side aggressor, std::uint64_t order_id,
                              std::uint32_t fill_count) {
   for (std::uint32_t first = 0, next = 0; first < fill_count; first = next) {

@@ -1,12 +1,12 @@
-// A deterministic order flow that a venue could have sent. It generates the events of the synthetic
-// feed.
+// Generates the events of the synthetic feed: a deterministic order flow that a venue could have
+// sent.
 //
 // An event is a clear, an addition, a modification, a full or partial cancel, or a trade. A trade
-// has, for each price level, a T of the aggressor and an F for each order it met. Then it has the
-// changes of those orders (C or M), and an A if the aggressor's rest stays in the book. Every
-// record refers to a live order that is large enough, and trades meet the oldest order at the best
-// price. No event leaves a crossed book, and the last record of each event has kFlagLast. A change
-// of price or an increase in size moves an order to the back of the queue.
+// has, for each price level, a T for the aggressor and an F for each order it filled. Next come the
+// changes to those orders (C or M), and an A if the aggressor's remainder stays in the book. Every
+// record refers to a live order that is large enough, and trades fill the oldest order at the best
+// price. No event leaves a crossed book, and the last record of each event has kFlagLast. A price
+// change or a size increase moves an order to the back of the queue.
 // Thread safety: one thread.
 #pragma once
 
@@ -36,11 +36,11 @@ class OrderFlow {
   // the number of records.
   std::uint32_t next_event(dbn::MboMsg* out, bool single);
 
-  // False if the last event completed its packet, so that the next record arrives later.
+  // False if the last event completed its packet, so the next record arrives later.
   bool packet_open() const { return clock_.packet_open(); }
 
  private:
-  // The destination of an event's records, and their number so far.
+  // The destination of an event's records, and the number written so far.
   struct Event {
     dbn::MboMsg* out;
     std::uint32_t count = 0;

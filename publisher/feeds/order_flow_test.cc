@@ -20,9 +20,9 @@ std::vector<dbn::MboMsg> make_flow(std::uint64_t seed, std::uint32_t instruments
   return out;
 }
 
-// Returns the error of a strict book per instrument for the first wrong record, or "" if all are
-// correct. Times and sequences rise in the whole flow, and so also in the records of each
-// instrument.
+// Checks the records with a strict book per instrument. Returns the error for the first wrong
+// record, or "" if all are correct. Times and sequences increase across the whole flow, and
+// therefore within each instrument.
 std::string first_wrong(const std::vector<dbn::MboMsg>& records) {
   std::vector<StrictBook> books(65);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -43,7 +43,7 @@ TEST_CASE("Every record of the flow is one that a venue could have sent") {
     if (!wrong.empty()) FAIL("order " << record.order_id << ": " << wrong);
   }
   CHECK_FALSE(book.in_event());
-  // The test is meaningful only if everything that can go wrong did happen.
+  // The test is meaningful only if everything that could go wrong has occurred.
   const auto& actions = book.actions();
   CHECK(actions.at('R') == 1);
   CHECK(actions.at('A') > 50'000);
@@ -75,8 +75,8 @@ TEST_CASE("The strict book notices a record that is left out, doubled or changed
     const std::size_t at = find(action);
     auto left_out = records;
     left_out.erase(left_out.begin() + static_cast<std::ptrdiff_t>(at));
-    // The absence of a record that removes quantity may go undetected, because the rest may not
-    // matter again.
+    // If a record that removes quantity is left out, this may go undetected, because the remaining
+    // quantity may not matter again.
     const bool takes = action == dbn::Action::kModify || action == dbn::Action::kCancel;
     if (!takes) CHECK(first_wrong(left_out) != "");
     auto doubled = records;

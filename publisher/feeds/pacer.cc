@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kRecorded[] = "recorded";
 constexpr char kRecordedTimes[] = "recorded*";
-constexpr double kScheduleNsMax = 4e18;  // 126 years: a schedule does not advance beyond that
+constexpr double kScheduleNsMax = 4e18;  // 126 years: the limit of a schedule
 
 std::uint64_t schedule_ns(double ns) {
   return static_cast<std::uint64_t>(std::min(ns, kScheduleNsMax));
@@ -86,7 +86,7 @@ std::uint64_t Pacer::schedule(std::uint64_t time_ns, std::size_t records) {
     elapsed_ns_ += last_time_ns_ != 0 ? std::min(time_ns - last_time_ns_, kSilenceNsMax) : 0;
     last_time_ns_ = time_ns;
   } else if (time_ns != 0 && last_time_ns_ - time_ns > kSilenceNsMax) {
-    last_time_ns_ = time_ns;  // another pass; smaller steps back are records out of order
+    last_time_ns_ = time_ns;  // a new pass; smaller steps back are out-of-order records
   }
   return start_ns_ + schedule_ns(static_cast<double>(elapsed_ns_) / pace_.factor);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kStart = 5'000 * kSecond;
 
-// Time passes only during sleeps, and by a microsecond per call of now_ns().
+// Time passes only during sleeps, and by one microsecond per call of now_ns().
 class FakeClock : public PaceClock {
  public:
   std::uint64_t now_ns() override { return now_ += 1'000; }
@@ -36,8 +36,8 @@ Pace pace_of(const std::string& text) {
   return *pace;
 }
 
-// Returns the time in ns, by the clock, at which each batch was due. Each batch has one record,
-// with one of these times.
+// Returns the clock time in ns at which each batch was due. Each batch has one record with one of
+// these times.
 std::vector<std::uint64_t> due(const std::string& pace,
                                const std::vector<std::uint64_t>& times_ns) {
   FakeClock clock;
@@ -135,7 +135,7 @@ TEST_CASE("The system clock sleeps at least until the given time") {
   const std::uint64_t until = clock.now_ns() + 2'000'000;
   while (clock.now_ns() < until) clock.sleep_until_ns(until);
   CHECK(clock.now_ns() >= until);
-  clock.sleep_until_ns(1);  // long past: returns at once
+  clock.sleep_until_ns(1);  // in the past: returns at once
 }
 
 TEST_CASE("An invalid pace is refused with the valid forms") {

@@ -1,5 +1,5 @@
 // A small deterministic generator (SplitMix64) and the distributions that the synthetic flow needs.
-// It uses only integers, so that the same seed gives the same flow on every machine.
+// It uses only integers, so that the same seed produces the same flow on every machine.
 //
 // Thread safety: one thread.
 #pragma once

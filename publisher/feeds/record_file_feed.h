@@ -1,7 +1,7 @@
-// The feed of a record file or stream: file:PATH, file:-.
+// The feed for a record file or stream: file:PATH, file:-.
 //
 // The file describes its records, and the feed passes that description to the bus. A partial record
-// at the end is skipped, and reported as an error after all earlier records were delivered.
+// at the end is not delivered, but reported as an error after all earlier records.
 //
 // Thread safety: one thread.
 #pragma once

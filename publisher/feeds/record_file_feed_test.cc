@@ -20,7 +20,7 @@ std::unique_ptr<Feed> open_file_feed(const std::string& path, const FeedOptions&
   return *std::move(feed);
 }
 
-// Makes a file of that name with `records` after the head.
+// Creates a file with this name that has `records` after the head.
 std::string made(const TemporaryDirectory& directory, const RecordFileHead& head,
                  const std::string& records, const std::string& name = "f.records") {
   const std::string path = directory.file(name);
@@ -29,7 +29,7 @@ std::string made(const TemporaryDirectory& directory, const RecordFileHead& head
   return path;
 }
 
-// Returns all records. `end` gets the status that ended the feed, `batches` their number.
+// Returns all records. `end` receives the status that ended the feed, `batches` their number.
 std::string play_file(Feed& feed, absl::Status* end = nullptr, std::size_t* batches = nullptr) {
   std::string out;
   for (;;) {

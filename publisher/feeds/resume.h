@@ -1,6 +1,6 @@
-// Checks whether a feed continues the records of its source that a journal holds.
+// Checks whether a feed continues the records in a journal that came from the same source.
 //
-// A source is identified by its content, not by its path: the next day's file may get the same
+// A source is identified by its content, not by its path: the next day's file may have the same
 // path, and a file may be renamed. The fingerprint identifies the source. In addition, the newest
 // record in the journal must equal the source's record at that position.
 //
@@ -24,12 +24,12 @@ namespace lapwing {
 std::uint64_t fingerprint_of(const std::string& metadata, const std::string& schema,
                              std::span<const std::byte> first_record);
 
-// Whether a record of the source equals that in the journal. `stamped`: the clock whose time of
-// publishing may differ, or null.
+// True if a source record equals the one in the journal. `stamped`: the clock whose publish times
+// may differ, or null.
 bool is_same_record(std::span<const std::byte> in_source, std::span<const std::byte> in_journal,
                     const RecordClock* stamped);
 
-// Returns the error for a source that does not continue its records in the journal.
+// Returns the error for a source that does not continue the records in the journal.
 absl::Status source_mismatch(const std::string& source, const std::string& why);
 
 }  // namespace lapwing

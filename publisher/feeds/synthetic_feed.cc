@@ -14,8 +14,8 @@ namespace {
 constexpr char kDataset[] = "LAPWING.SYNTH";
 constexpr std::uint32_t kFirstDate = 20240102;  // the date of FlowClock::kStartNs
 constexpr std::uint32_t kEndDate = 20340102;
-// Increase this whenever the same options generate different records, so that no run resumes with
-// another flow.
+// Increase this whenever the same options generate different records, so that no run resumes with a
+// different flow.
 constexpr std::uint32_t kFlowVersion = 1;
 
 absl::StatusOr<std::string> encode_symbols(std::uint32_t instruments) {

@@ -1,11 +1,11 @@
-// The feed of a deterministic, valid order flow: synthetic[:key=value,…].
+// A feed with a deterministic, valid order flow: synthetic[:key=value,…].
 //
 //   records      number of records in one pass, default 1000000; 0: unlimited
 //   seed         seed of the flow, default 1; the same seed gives the same records on every machine
 //   instruments  1 to 64, default 1; their ids are 1 … N, their symbols SYN1 … SYNN
 //
-// order_flow.h describes the records, flow_clock.h their times. A pass begins with a clear for each
-// instrument.
+// order_flow.h describes the records, flow_clock.h their times. Each pass begins with a clear for
+// each instrument.
 //
 // Thread safety: one thread.
 #pragma once

@@ -32,9 +32,9 @@ static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmen
               kSumMemoryBytesMax);
 
 constexpr std::uint64_t kRateWindowNs = 100'000'000;
-constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait during a start or an end
+constexpr std::uint64_t kWaitNs = 100'000'000;  // a single wait while starting or closing
 
-// Records per second, by windows of kRateWindowNs. Rises at once, falls by a quarter per window.
+// Records per second over kRateWindowNs. Rises at once, and falls by a quarter per window.
 class RateMeter {
  public:
   void observe(Sequence head, std::uint64_t now_ns) {
@@ -140,14 +140,14 @@ struct Archiver::State {
     std::uint64_t wall_ns = 0;
   } now;  // as of the owner's last call
   Sequence reserved_through = 0;
-  Sequence present_through = 0;  // end of the segments that existed at the start
+  Sequence present_through = 0;  // end of the segments present at the start
   bool closing = false;
-  std::uint64_t stalled_ns = 0;  // at the start and the end: waiting time without a completion
+  std::uint64_t stalled_ns = 0;  // wait without a completion, while starting and closing
 
-  std::uint64_t names_due_ns = 0;  // when the names of open files are checked next
+  std::uint64_t names_due_ns = 0;  // when the open files' names are next checked
   struct {
     bool index = false, retention = false, session_log = false, retention_file = false;
-  } noted;  // troubles that were logged
+  } noted;  // problems already logged
 
   absl::Status failure;
   JournalCondition failed_condition;
@@ -200,8 +200,8 @@ absl::Status Archiver::State::open() {
   return reserve();
 }
 
-// The first segment must exist, so it is prepared before the segments ahead, which could take its
-// space. If one of those fails, it is retried later.
+// The first segment must exist, so it is prepared before later ones, which could take its space. If
+// a later one fails, it is retried.
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   absl::Status status = prepare_through(first);
@@ -229,7 +229,7 @@ std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t 
   } else if (!was_good && !state.end_tried) {
     state.record_failure();
   }
-  // A failure in this turn is recorded in the next turn, so that the owner can publish it first.
+  // Record a failure in the next step, so that the owner can publish it first.
   if (was_good != state.good()) return now_ns;
   const std::uint64_t next_ns = state.next_turn_ns();
   if (state.queue.in_flight() == 0) return next_ns;
@@ -259,12 +259,12 @@ void Archiver::State::turn() {
   note_troubles();
 }
 
-// Checks that the open files are still those that the next start will find.
+// Checks that the open files are still the files that the next start will find.
 absl::Status Archiver::State::check_names() {
   names_due_ns = now.ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
-  // Locks them again, because a reader's lock may have prevented that before (os/file_lock.h).
+  // Retries the locks, because a reader's lock may have prevented them (os/file_lock.h).
   for (const FileHandle file : sessions.held_files()) {
     options.journal.disk->lock(file, 0).IgnoreError();
   }
@@ -291,7 +291,7 @@ absl::Status Archiver::State::check_names() {
   return absl::OkStatus();
 }
 
-// Logs each trouble that does not end the journal once.
+// Logs each problem that does not end the journal, but only once.
 void Archiver::State::note_troubles() {
   if (cycle.index_failures() > 0) {
     note(noted.index, absl::StrCat("the time index has a hole: ", cycle.index_failure().message(),
@@ -362,7 +362,7 @@ absl::Status Archiver::State::reserve_if_low() {
   const Sequence left = reserved_through - std::min(reserved_through, now.head);
   if (closing && now.head <= reserved_through) return absl::OkStatus();
   if (left > reservation_step() / 2) return absl::OkStatus();
-  collect(0);  // queued requests continue while this thread syncs
+  collect(0);  // queued requests proceed while this thread syncs
   return reserve();
 }
 
@@ -403,7 +403,7 @@ void Archiver::State::record_failure() {
   log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
-// Lets later readers report as lost the records that the journal lacks.
+// Stores the published end, so later readers can report records missing from the journal as lost.
 void Archiver::State::record_published() {
   const absl::Status recorded = retention.record_published(now.head);
   if (recorded.ok()) return;
@@ -429,7 +429,7 @@ std::string Archiver::State::stall_report() const {
                       " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
-// Makes everything up to head durable, and the indexes too, and waits until nothing is in flight.
+// Makes everything up to head durable, including the indexes, and waits until nothing is in flight.
 void Archiver::State::finish() {
   schedule.request_flush(now.head);
   absl::Status status;
@@ -458,7 +458,7 @@ void Archiver::State::give_back_unused(Sequence last) {
                  "the last segment keeps the space that it has reserved");
 }
 
-// Logs a failure to clean up during the close. The next start uses the leftover.
+// Logs a failure to clean up during the close. The next start uses what was left over.
 void Archiver::State::note_if_failed(const absl::Status& status, const char* what) {
   if (status.ok()) return;
   log(LogEvent::kJournalTrouble,

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kBlockSlots = 64;
 constexpr std::uint64_t kSegmentSlots = 1024;
 
-// A simulated disk with a publisher. 64 slots per block, 1,024 per segment and in the ring.
+// A simulated disk with a publisher: 64 slots per block, and 1,024 per segment and per ring.
 struct Bench {
   explicit Bench(std::uint64_t seed = 1, const SimBehaviour& behaviour = {},
                  ArchiveFixture::Options options = {.root = kSimRoot})
@@ -72,8 +72,8 @@ struct Bench {
     return true;
   }
   bool holds(Sequence n, std::uint64_t salt) { return holds_all(n, n, salt); }
-  // Returns how far the sums reach. Each must be right for its block, even beyond what was
-  // announced.
+  // Returns how far the sums reach. Each sum must match its block, even
+  // beyond what was announced.
   Sequence durable_by_sums(Sequence first, Sequence through) {
     const auto segments = list_segments(files());
     const auto walk = walk_sums(files(), *segments, first, through);
@@ -146,7 +146,7 @@ TEST_CASE("A slot is not reused before its block is archived") {
       if (random.chance(5)) bench.archiver().request_flush(bench.publisher.head());
       const Sequence limit = bench.archiver().limit();
       if (limit <= kSegmentSlots) continue;
-      // The newest slot that may be overwritten, and the rest of its block, are in the journal.
+      // The journal has the newest record that may be overwritten, and the rest of its block.
       const Sequence given_up = limit - kSegmentSlots;
       REQUIRE(given_up % kBlockSlots == 0);
       REQUIRE(given_up <= bench.archiver().archived());
@@ -181,7 +181,7 @@ TEST_CASE("The unwritten slots of a partial block are zeros, not bytes of an old
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish_all(50);
   REQUIRE(flush(bench));                            // the private copy has 50 slots
-  bench.publisher.publish_all(kSegmentSlots - 40);  // the ring's first slots are a lap old
+  bench.publisher.publish_all(kSegmentSlots - 40);  // the ring's first slots are one lap old
   REQUIRE(flush(bench));
   const auto block = bench.block(kSegmentSlots / kBlockSlots);
   CHECK(std::ranges::all_of(std::span(block).subspan(10 * 64),
@@ -233,7 +233,7 @@ TEST_CASE("Only sequences reserved on both copies of the session log are allowed
   CHECK(first == kReservationStepMin);
   CHECK(first % kBlockSlots == 0);
   CHECK(bench.archiver().limit() == 4096);
-  bench.disk.power_cut();  // at once: what start() has reserved is on the disk
+  bench.disk.power_cut();  // immediately; start() reserved it on disk
   CHECK(reserved() == first);
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("A session that begins after a void creates only the segments it needs
   CHECK(bench.durable_by_sums(first, first + 99) == first + 99);
 }
 
-// Checks the state of a failed journal: durable does not move, and what it covers is intact.
+// Checks a failed journal's state: durable does not move, and everything up to it is intact.
 void check_frozen(Bench& bench, JournalState state, int sys_errno) {
   bench.publisher.step();  // records the end
   const Sequence durable = bench.archiver().durable();
@@ -407,7 +407,7 @@ TEST_CASE("A shed journal lifts the limit at once and records its end") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.queue.behaviour().hold_writes = true;
-  CHECK(bench.publisher.publish(5000) == kSegmentSlots);  // the disk is stopped
+  CHECK(bench.publisher.publish(5000) == kSegmentSlots);  // the disk is stalled
   bench.publisher.step();
   CHECK(bench.publisher.publish(1) == 0);
   bench.archiver().shed();
@@ -425,7 +425,7 @@ TEST_CASE("A full disk is a failure only if a last attempt fails when the segmen
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().failure().ok());
   CHECK(bench.archiver().step(bench.publisher.head(), bench.publisher.now_ns(), 0, 0) !=
-        UINT64_MAX);  // it requests another attempt
+        UINT64_MAX);  // it asks for another attempt
 
   SECTION("room in time: the journal goes on") {
     bench.disk.set_capacity(UINT64_MAX);
@@ -502,7 +502,7 @@ TEST_CASE("A segment that is not ready makes archiving wait, is counted, and is 
   for (int i = 0; i < 100; ++i) bench.publisher.step(1);
   CHECK(bench.archiver().archived() == 3 * kSegmentSlots);
   CHECK(bench.archiver().counters().segment_waits == 1);
-  CHECK(bench.publisher.head() == 4 * kSegmentSlots);  // a full ring ahead
+  CHECK(bench.publisher.head() == 4 * kSegmentSlots);  // ahead by a full ring
   CHECK(bench.publisher.publish(1) == 0);
   bench.queue.behaviour().hold_syncs = false;
   REQUIRE(flush(bench));
@@ -514,7 +514,7 @@ TEST_CASE("At least two segments beyond the current one are ready, more at a hig
   REQUIRE(bench.publisher.begin(1, 1).ok());
   CHECK(bench.disk.exists(bench.path(2, "jnl")).value());
   CHECK_FALSE(bench.disk.exists(bench.path(3, "jnl")).value());
-  // 5,120 records per second for a while: ten segments in two seconds.
+  // 5,120 records per second for two seconds: ten segments.
   for (int i = 0; i < 20; ++i) {
     bench.publisher.publish_all(512);
     bench.publisher.pass_time(100'000'000);
@@ -666,7 +666,7 @@ TEST_CASE("Retention by bytes moves oldest first and unlinks in a later turn") {
     CHECK(now >= oldest);
     CHECK(now <= bench.archiver().durable() + 1);
     if (now > oldest) {
-      // The turn that moved `oldest` has not unlinked any file yet.
+      // The step that moved `oldest` has not unlinked any file yet.
       const std::uint64_t segment = bench.publisher.geometry().segment_of(now - 1);
       CHECK(bench.disk.exists(bench.path(segment, "jnl")).value());
       bench.publisher.step(1);
@@ -732,7 +732,7 @@ ArchiveFixture::Options aged_a_minute() {
   return options;
 }
 
-// Publishes a session of two segments, and ends it.
+// Publishes a session with two segments, and ends it.
 void publish_two_segments(Bench& bench) {
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish_all(2 * kSegmentSlots);
@@ -789,7 +789,7 @@ TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock"
   bench.publisher.pass_time(50'000'000'000);
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().oldest() == 1);
-  // Segments that become too old are removed nevertheless.
+  // Segments that become too old are still removed.
   bench.publisher.pass_time(20'000'000'000);
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().oldest() == 3 * kSegmentSlots + 1);

@@ -1,4 +1,4 @@
-// Which troubles end a journal and which do not: removed files, and hints that cannot be written.
+// Which problems end a journal and which do not: removed files, and hints that cannot be written.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -53,7 +53,7 @@ struct TroubledBench {
     publisher.pass_time(kNamesCheckNs);
     for (int i = 0; i < 100; ++i) publisher.step(1);
   }
-  // Requests the removal of the segments below this sequence, and waits for it.
+  // Requests the removal of the segments below this sequence, and waits until it is complete.
   void prune(Sequence below) {
     publisher.archiver().request_prune(below);
     REQUIRE(publisher.step_until([&] { return !publisher.archiver().pruning(); }, 1000));
@@ -73,7 +73,7 @@ struct TroubledBench {
   }
   SessionEnd end() { return publisher.sessions().last()->end->how; }
   std::vector<std::string> names() { return *disk.list(publisher.directory()); }
-  // Whether every record from 1 to `last` exists, with its sum.
+  // True if every record from 1 to `last` exists and is covered by a sum.
   bool all_is_proven(Sequence last) {
     const JournalFiles files{&disk, publisher.directory(), ArchiveFixture::journal_id(),
                              publisher.geometry()};
@@ -291,7 +291,7 @@ TEST_CASE("Reserved space that cannot be released is reported, without any other
   bench.disk.fail(SimOp::kPunch, 1, sys_errno, ".jnl");
   CHECK(bench.publisher.close().ok());
   CHECK(bench.end() == SessionEnd::kClosed);
-  // It is not a trouble if the file system does not support it.
+  // It is not an error if the file system does not support this.
   CHECK(bench.log_lines_with("keeps the space") == (sys_errno == EIO ? 1 : 0));
   REQUIRE(bench.publisher.begin(2, 11).ok());
   bench.publish_durably(3 * kTroubledSlots);

@@ -59,8 +59,8 @@ void BlockWriter::submit(WriteQueue& queue, Sequence head, bool partial_due) {
   }
 }
 
-// Submits whole blocks that are contiguous in both ring and segment. False if there is nothing to
-// submit.
+// Submits whole blocks that are contiguous in both ring and segment.
+// Returns false if there are none.
 bool BlockWriter::submit_run(WriteQueue& queue, Sequence head) {
   const JournalGeometry& geometry = journal_.geometry;
   if (geometry.floor_block(head) <= submitted_) return false;
@@ -83,7 +83,7 @@ void BlockWriter::begin_private(Sequence first) {
   private_open_ = true;
 }
 
-// Submits the private copy, updated from the ring, once it is whole or due. False if it must wait.
+// Submits the private copy, updated from the ring, once it is whole or due. Returns false if not.
 bool BlockWriter::submit_private(WriteQueue& queue, Sequence head, bool partial_due) {
   const JournalGeometry& geometry = journal_.geometry;
   const Sequence block_last = private_first_ + geometry.block_slots() - 1;

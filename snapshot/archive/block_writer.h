@@ -3,18 +3,18 @@
 //
 // Invariants
 //  1. archived = end of the contiguous completed writes.
-//  2. Two writes to one block are never in flight together. A block that was begun from the private
-//     copy is finished from it, with sequential writes. Every other block is written exactly once.
+//  2. Two writes to one block are never in flight together. A block begun from the private copy is
+//     finished from it by sequential writes. Every other block is written exactly once.
 //  3. If a session begins inside a block, its first block is begun from the private copy. The copy
 //     then contains the slots before the session as they are on disk, because the ring may not have
 //     them.
 //  4. The sum of a block is computed before `archived` covers the block. After that, the publisher
 //     may overwrite the slots, long before they are durable and the sum is written. So the sum is
-//     kept until its sync.
+//     kept until it is synced.
 //
-// A block is contiguous in the ring and in its segment, because all sizes are powers of two. A run
-// of blocks is one write: at most kRunBytesMax, and never across the end of the ring or of a
-// segment.
+// A block is contiguous in the ring and in its segment, because all sizes are powers of
+// two. A run of blocks is one write of at most kRunBytesMax, which never crosses the
+// end of the ring or of a segment.
 //
 // Thread safety: one thread. No allocation after the start.
 #pragma once
@@ -43,7 +43,7 @@ class BlockWriter {
     Sequence first = 1;                     // of the session
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
-    std::uint64_t tag_base;                 // of its request tags
+    std::uint64_t tag_base;                 // for its request tags
   };
 
   BlockWriter(SegmentPool& segments, const Options& options);
@@ -52,14 +52,14 @@ class BlockWriter {
   // segment must be ready. Returns kDamaged if a record before the session is missing.
   absl::Status load_first_block();
 
-  // Submits whole blocks up to head, and if `partial_due` the slots of the last, unfinished block.
+  // Submits whole blocks up to head and, if `partial_due`, the slots of the last, unfinished block.
   void submit(WriteQueue& queue, Sequence head, bool partial_due);
   absl::Status complete(std::uint64_t tag, std::int64_t result);
 
   Sequence archived() const { return archived_; }
-  // The end of the records that were submitted.
+  // The end of the submitted records.
   Sequence submitted() const { return submitted_; }
-  // The segment that the writer waits for because it is not ready.
+  // The segment that the writer is waiting for because it is not ready.
   std::optional<std::uint64_t> missing_segment() const { return missing_segment_; }
   std::uint64_t writes() const { return writes_; }
   std::uint64_t bytes_written() const { return bytes_written_; }
@@ -69,9 +69,9 @@ class BlockWriter {
   struct Flight {
     OngoingRequest request;
     OpenSegment* segment = nullptr;
-    const std::byte* slots = nullptr;  // of `first`'s block
+    const std::byte* slots = nullptr;  // of the block that holds `first`
     Sequence first = kNoSequence;      // first sequence of the first block
-    Sequence last = kNoSequence;       // archived when this flight and all earlier ones are done
+    Sequence last = kNoSequence;       // new `archived` when this and all earlier flights are done
     bool from_private = false;
     bool unsent = false;
     bool done = false;
@@ -99,7 +99,7 @@ class BlockWriter {
   std::uint64_t flights_end_ = 0;
 
   Page private_page_{};
-  bool private_open_ = false;       // a block was begun from the private copy and is not finished
+  bool private_open_ = false;       // a block begun from the private copy is unfinished
   bool private_in_flight_ = false;  // or its write is done, but its sum is not computed yet
   Sequence private_first_ = kNoSequence;  // of its block
 

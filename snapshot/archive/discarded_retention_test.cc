@@ -18,7 +18,7 @@ constexpr std::uint64_t kDiscardedSlots = 1024;
 constexpr std::uint64_t kSegmentBytes = kSegmentHeaderBytes + kDiscardedSlots * 64;
 constexpr Sequence kFirstDurable = 2 * kDiscardedSlots + 100;
 
-// A journal that failed after 2,148 records, and a session of another one.
+// A journal that failed after 2,148 records, and a session in a second journal.
 struct TwoJournals {
   explicit TwoJournals(const Retention& retention, std::uint64_t seed = 1,
                        const SimBehaviour& behaviour = {})
@@ -51,7 +51,7 @@ struct TwoJournals {
     return *segments;
   }
   std::vector<std::uint64_t> discarded_segments() { return segments_of(discarded); }
-  // Whether only the file that records the removals is left.
+  // True if only the file that records the removals is left.
   bool is_gone() {
     return *disk.list(discarded.directory) == std::vector<std::string>{"retention"};
   }
@@ -77,7 +77,7 @@ TEST_CASE("A discarded journal is removed as far as the limit on bytes requires"
   TwoJournals both({.bytes_max = 4 * kSegmentBytes});
   both.settle();
   const auto left = both.discarded_segments();
-  CHECK(left.size() == 3);  // and one of the journal in use
+  CHECK(left.size() == 3);  // and one from the journal in use
   CHECK(left.back() == prepared - 1);
 }
 

@@ -26,8 +26,8 @@ absl::StatusOr<OpenFile> SegmentFiles::create(std::uint64_t number, const char* 
                            {.direct = direct, .permissions = options_.file_permissions});
 }
 
-// The first .jnl, opened without direct I/O, determines whether it is used. If so, the file is
-// reopened.
+// The first .jnl, opened without direct I/O, determines whether direct I/O is used. If so, the file
+// is reopened.
 absl::StatusOr<OpenFile> SegmentFiles::choose_io(absl::StatusOr<OpenFile> data,
                                                  const std::string& path) {
   if (!data.ok() || direct_.has_value()) return data;
@@ -66,7 +66,7 @@ absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segm
                       absl::StrCat(path(number, "sum"), " has ", *sums_size, " bytes instead of ",
                                    sum_file_bytes(journal().geometry)));
   }
-  // The index is only a hint. If it was removed, it starts empty.
+  // The index is only a hint. If the file was removed, the index starts empty.
   auto index = open(path(number, "idx"), OpenMode::kReadWrite);
   if (errc_of(index.status()) == Errc::kNotFound) {
     index = open(path(number, "idx"), OpenMode::kCreate);

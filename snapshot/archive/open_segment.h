@@ -24,12 +24,12 @@ struct OpenSegment {
   // The sums of the blocks that this process has archived; written to `sums` after a sync.
   std::vector<SumEntry> sum_entries;
   std::uint64_t number = 0;
-  OpenFile data;                    // .jnl; with direct I/O if possible
+  OpenFile data;                    // .jnl; uses direct I/O if possible
   OpenFile sums;                    // .sum
   OpenFile index;                   // .idx
   TimeEntry time_entry{};           // the entry being written to `index`; sequence 0: none
   std::uint64_t index_bytes = 0;    // offset of the next entry
-  std::uint64_t index_wall_ns = 0;  // of the newest entry; later ones are not below it
+  std::uint64_t index_wall_ns = 0;  // of the newest entry; never decreases
   bool data_dirty = false;          // written since its last sync
   bool index_dirty = false;
 
@@ -48,7 +48,7 @@ struct SegmentOptions {
   bool try_direct_io = true;
 };
 
-// Opens the files of segments, by their final or their unfinished names.
+// Opens segment files by their final or their unfinished names.
 class SegmentFiles {
  public:
   explicit SegmentFiles(SegmentOptions options) : options_(std::move(options)) {}
@@ -74,7 +74,7 @@ class SegmentFiles {
   absl::Status find_index_end(OpenSegment& segment);
 
   SegmentOptions options_;
-  std::optional<bool> direct_;  // decided at the first segment, because all are on one file system
+  std::optional<bool> direct_;  // set by the first segment, because all are on one file system
 };
 
 }  // namespace lapwing

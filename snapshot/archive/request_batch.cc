@@ -13,7 +13,7 @@ namespace lapwing {
 namespace {
 
 // The part of a short write that counts. Direct I/O writes only whole blocks, so a write that began
-// on a block boundary continues on one, and the bytes in between are written again.
+// on a block boundary continues at one, and any bytes beyond it are written again.
 std::size_t counted(const WriteRequest& request, std::size_t written) {
   if (written == request.bytes.size() || request.offset % kPageBytes != 0) return written;
   return written - written % kPageBytes;

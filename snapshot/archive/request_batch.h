@@ -15,11 +15,11 @@
 namespace lapwing {
 
 // The maximum number of consecutive completions without progress (-EAGAIN, -EINTR, nothing
-// written). After these the request fails, so that a kernel that never makes progress is not waited
-// for silently.
+// written). After that, the request fails, so that nothing waits silently for a kernel that never
+// makes progress.
 inline constexpr unsigned kFruitlessAttemptsMax = 1000;
 
-// Identifies the file of a request in messages. A file of a segment has the segment's number and a
+// Identifies a request's file in messages. A segment file has the segment's number and a
 // suffix. Any other file has a name.
 struct RequestFile {
   std::uint64_t segment = 0;
@@ -27,7 +27,7 @@ struct RequestFile {
   const char* name = nullptr;
 };
 
-// One request and the rest of it.
+// One request and the part that remains.
 class OngoingRequest {
  public:
   enum class Outcome { kDone, kAgain, kFailed };
@@ -39,7 +39,7 @@ class OngoingRequest {
   // The part to submit: at first the whole request, after kAgain the rest.
   const WriteRequest& remaining() const { return remaining_; }
   Outcome take(std::int64_t result);
-  // Call it after kFailed. `directory` is the journal's.
+  // Call it after kFailed. `directory` is the journal's directory.
   absl::Status failure(const std::string& directory) const;
 
  private:
@@ -49,24 +49,24 @@ class OngoingRequest {
   int sys_errno_ = 0;
 };
 
-// Whether a step needs the request, or may continue without it because it only writes a hint.
+// Whether a step needs the request, or may go on without it because only a hint is written.
 enum class Need : std::uint32_t { kMust, kHint };
 
-// The requests of one step of a procedure. Each one that is needed must succeed before the next
-// step. The first failed hint is kept.
+// The requests of one step of a procedure. Every required one must succeed before the next step.
+// The first failed hint is kept.
 class RequestBatch {
  public:
   void reserve(std::size_t count) { items_.reserve(count); }
   void clear();
   // The completion returns `tag`, and the caller converts it to the `index` for complete().
   void add(const WriteRequest& request, const RequestFile& file, Need need = Need::kMust);
-  // Submits requests that are not in flight, as far as the queue has room. Tags are tag_base +
+  // Submits requests that are not in flight, as long as the queue has room. Tags are tag_base +
   // index. After the first failure, nothing more is submitted.
   void submit(WriteQueue& queue, std::uint64_t tag_base);
   void complete(std::size_t index, std::int64_t result);
 
   bool done() const { return done_count_ == items_.size() && failed_ == nullptr; }
-  // True if a request failed and none is in flight any longer.
+  // True if a request failed and none is still in flight.
   bool failed() const { return failed_ != nullptr && in_flight_ == 0; }
   absl::Status failure(const std::string& directory) const { return failed_->failure(directory); }
   // Ok if no hint failed.

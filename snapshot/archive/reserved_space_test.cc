@@ -1,5 +1,5 @@
-// The space that a journal's segments use on a real disk: their full size while they are written,
-// and only the space of their records after a clean close.
+// The space that a journal's segments use on a real disk: their full size while they are being
+// written, and only their records' space after a clean close.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kWaitNs = 5'000'000;
 constexpr std::uint64_t kMebibyteSlots = 16'384;  // a MiB
-// A header page and two blocks, in whichever units the file system allocates.
+// A header page and two blocks, in whatever units the file system uses for allocation.
 constexpr std::uint64_t kUsedBytesMax = 256 * 1024;
 constexpr JournalGeometry kGeometry{
     .slot_bytes = 64, .record_bytes = 56, .segment_slots = kMebibyteSlots};
@@ -73,7 +73,7 @@ class JournalOnDisk {
     REQUIRE(reader.ok());
     return *std::move(reader);
   }
-  // Whether this reader returns record n of session `salt`.
+  // True if this reader returns record n of session `salt`.
   bool reads(JournalReader& reader, Sequence n, std::uint64_t salt) const {
     std::vector<std::byte> record(kGeometry.record_bytes);
     std::vector<std::byte> slot(kGeometry.slot_bytes);
@@ -126,8 +126,8 @@ TEST_CASE("A reader that has the last segment open or mapped at the close contin
   const std::vector<std::byte> before(touched->bytes().begin(), touched->bytes().end());
   REQUIRE(journal.close().ok());
   for (Sequence n = 1; n <= 100; ++n) REQUIRE(journal.reads(*reader, n, 1));
-  // Reads every page of both mappings, of which the second has none yet. If the file had become
-  // shorter, this process would end here.
+  // Reads every page in both mappings; none of the second's pages is loaded yet. If the file had
+  // become shorter, this process would crash here.
   CHECK(std::ranges::equal(touched->bytes(), before));
   CHECK(std::ranges::equal(untouched->bytes(), before));
 }

@@ -70,8 +70,8 @@ void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::u
   }
 }
 
-// Returns true if a preparation ended: another one may have been waiting for it to give its own
-// name.
+// Returns true if a preparation ended; another one may have been
+// waiting for it to take its name.
 bool SegmentPool::continue_preparations(WriteQueue& queue, std::uint64_t first,
                                         std::uint64_t now_ns) {
   bool ended = false;
@@ -141,8 +141,8 @@ OpenSegment* SegmentPool::find_unused(std::uint64_t number) {
   return nullptr;
 }
 
-// Returns a file of the segment that no longer has its name, or "" if there is none or the check
-// fails.
+// Returns a segment file that no longer has its name, or "" if there
+// is none or the check fails.
 std::string SegmentPool::lost_name(const OpenSegment& segment) {
   const auto is_lost = [&](const char* suffix, const OpenFile& file) {
     return !files_.disk().names(files_.path(segment.number, suffix), file.get()).value_or(true);
@@ -172,8 +172,8 @@ void SegmentPool::note_if_lost(const OpenSegment& segment) {
       ENOENT, absl::StrCat(lost, " was removed or replaced while records were written to it")));
 }
 
-// Removes the rest of the segment, so that it is prepared again. A file that has replaced its .jnl
-// is not removed here, because the next preparation checks it.
+// Removes the segment's remaining files, so that it is prepared again. A file that has replaced the
+// .jnl is not removed here, because the next preparation checks it.
 void SegmentPool::give_up(Slot& slot) {
   const std::uint64_t number = slot.segment.number;
   const bool own =
@@ -214,8 +214,8 @@ void SegmentPool::retire(Sequence durable) {
   }
 }
 
-// Removes the .jnl names first and syncs that, so that no power cut leaves one without its
-// companions.
+// Removes the .jnl names first and syncs the directory, so that no power cut leaves a .jnl file
+// without its companions.
 absl::Status SegmentPool::discard_beyond(Sequence last) {
   const JournalGeometry& geometry = journal().geometry;
   for (Preparation& preparation : preparations_) {

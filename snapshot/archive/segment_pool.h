@@ -1,11 +1,11 @@
-// The open segments of an archiver: prepared ahead, being written, or waiting for their sync.
+// An archiver's open segments: prepared in advance, being written, or waiting for their sync.
 //
-// Several preparations run at a time, but segments get their names in order, and each name is
-// synced before the next. So there is never a hole between segments. A failed preparation (for
-// example because of a full disk) removes its files and is retried after a pause, or at once if the
-// segment is needed now. Only if that attempt also fails does the journal fail.
+// Several preparations run at the same time, but segments get their names in order, and each name
+// is synced before the next one. So there is never a hole between segments. If a preparation fails
+// (for example because the disk is full), it removes its files and is retried after a pause, or at
+// once if the segment is needed now. Only if that attempt also fails does the journal fail.
 //
-// The files of an open segment can be removed by other processes. A segment without records is
+// Other processes can remove an open segment's files. A segment without records is
 // prepared again. If the segment holds records, the journal fails, because writes to a removed file
 // are lost.
 //
@@ -30,7 +30,7 @@ namespace lapwing {
 inline constexpr std::size_t kOpenSegmentsMax = 64;
 inline constexpr std::size_t kOpenSegmentsMin = 8;
 inline constexpr std::size_t kSumMemoryBytesMax =
-    64 * 1024 * 1024;                               // of all open segments together
+    64 * 1024 * 1024;                               // for all open segments together
 inline constexpr std::size_t kPreparationsMax = 4;  // at a time
 inline constexpr std::uint64_t kPreparationRetryNs = 500'000'000;
 
@@ -39,7 +39,7 @@ struct SegmentDemand {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::optional<std::uint64_t> needed;  // the archiver waits for this one now
-  Sequence written = 0;                 // the last sequence submitted to a write
+  Sequence written = 0;                 // the last sequence submitted for writing
 };
 
 class SegmentPool {
@@ -47,7 +47,7 @@ class SegmentPool {
   SegmentPool(const SegmentOptions& options, std::uint64_t tag_base);
 
   const JournalFiles& journal() const { return files_.journal(); }
-  // Removes unfinished files of an earlier preparation and syncs the directory, because a killed
+  // Removes an earlier preparation's unfinished files and syncs the directory, because a killed
   // publisher may not have done so. Returns the numbers of the existing segments, ascending.
   absl::StatusOr<std::vector<std::uint64_t>> open();
 
@@ -58,19 +58,19 @@ class SegmentPool {
 
   // The segment if it is ready, or nullptr.
   OpenSegment* find(std::uint64_t number);
-  // Like find(), for the first record of a segment: also nullptr if the names of its files were
-  // removed.
+  // Like find(), for a segment's first record: also returns nullptr if its
+  // files' names were removed.
   OpenSegment* find_unused(std::uint64_t number);
   // Checks the names of all open files. If a segment has lost one and holds records at or below
-  // `written`, that is the failure(). A segment without records is discarded, to be prepared again.
+  // `written`, failure() reports it. A segment without records is discarded, to be prepared again.
   void check_names(Sequence written);
-  // Retention removes the names of the segments below that of `oldest`.
+  // Retention removes the names of the segments below the one that holds `oldest`.
   void set_oldest(Sequence oldest) { oldest_ = oldest; }
-  // Why the needed segment cannot be prepared, or which segment was removed. Final. Ok until then.
+  // Why the needed segment cannot be prepared, or which segment was removed. Final once not ok.
   const absl::Status& failure() const { return failure_; }
-  // When a failed preparation is retried. UINT64_MAX if none is waiting.
+  // The time at which a failed preparation is retried; UINT64_MAX if none is waiting.
   std::uint64_t retry_ns() const { return retry_ns_; }
-  // True if a preparation can progress; one that waits for its name after a failed one cannot.
+  // True if a preparation can progress. One whose name has to wait for a failed one cannot.
   bool preparing() const;
   std::size_t size() const { return slots_.size(); }
   std::uint64_t prepared_count() const { return prepared_count_; }  // created or adopted
@@ -87,11 +87,11 @@ class SegmentPool {
   // check of their names.
   void retire(Sequence durable);
   // For the clean end, with nothing in flight: removes the segments beyond `last`, which have no
-  // records, unless they were removed already. If it fails, files are left behind, but no record is
+  // records, unless they have already been removed. A failure leaves files behind, but no record is
   // in danger.
   absl::Status discard_beyond(Sequence last);
-  // For the clean end, with everything up to `last` durable: releases the space that its segment
-  // has reserved beyond it. If it fails, the space stays reserved, but no record is in danger.
+  // For the clean end, with everything up to `last` durable: releases the space reserved after
+  // `last` in its segment. If that fails, the space stays reserved, but no record is in danger.
   absl::Status release_beyond(Sequence last);
 
  private:
@@ -103,7 +103,7 @@ class SegmentPool {
   struct Preparation {
     SegmentPreparation work;
     Slot* slot = nullptr;
-    bool was_needed = false;  // as of its beginning
+    bool was_needed = false;  // as of its start
   };
 
   bool begin_next(const SegmentDemand& demand, std::uint64_t now_ns, std::uint64_t wall_ns);

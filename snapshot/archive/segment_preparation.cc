@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// Returns `status` with `more` appended to its message, and its code and errno unchanged.
+// Returns `status` with `more` appended to its message; the code and errno are unchanged.
 absl::Status with_more(const absl::Status& status, const std::string& more) {
   absl::Status longer(status.code(), absl::StrCat(status.message(), more));
   status.ForEachPayload([&longer](absl::string_view type, const absl::Cord& payload) {
@@ -22,7 +22,7 @@ absl::Status with_more(const absl::Status& status, const std::string& more) {
   return longer;
 }
 
-// Runs the request as a call of the disk. Returns the result of its completion.
+// Runs the request as a Disk call. Returns what its completion would return.
 std::int64_t run_on(Disk& disk, const std::string& directory, const WriteRequest& request) {
   absl::Status status;
   switch (request.kind) {
@@ -125,8 +125,8 @@ void SegmentPreparation::enter(Stage stage) {
       break;
     case Stage::kWriting:
       add(Kind::kWrite, segment_->data, header_.bytes, "jnl");
-      // Zeros are written, not only allocated, so that later writes change no metadata and their
-      // sync is cheaper.
+      // Zeros are written, not just allocated, so that later writes change no metadata and their
+      // syncs are cheaper.
       add(Kind::kWrite, segment_->sums, std::as_bytes(std::span(segment_->sum_entries)), "sum");
       break;
     case Stage::kSyncing:
@@ -160,7 +160,7 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
                                files_->path(number_, suffix));
 }
 
-// Without fallocate() on the file system, the disk writes zeros, which blocks the file thread.
+// If the file system lacks fallocate(), the disk writes zeros, which blocks the file thread.
 absl::Status SegmentPreparation::allocate_by_disk() {
   absl::Status allocated =
       files_->disk().allocate(segment_->data.get(), segment_file_bytes(files_->journal().geometry));
@@ -182,9 +182,9 @@ void SegmentPreparation::fail(const absl::Status& why) {
 void SegmentPreparation::undo() {
   segment_->close();
   state_ = State::kIdle;
-  // A file that has its .jnl name is kept with its companions, and the next attempt adopts it. Most
-  // of the other names do not exist. If one cannot be removed, the next attempt reports it as an
-  // error.
+  // A file that has its .jnl name is kept with its companions, and the next attempt
+  // adopts it. Most of the other names do not exist. If one cannot be removed, the next
+  // attempt reports that as an error.
   const auto there = files_->disk().exists(files_->path(number_, "jnl"));
   if (!there.ok() || *there) return;
   for (const char* const suffix : {"jnl", "sum", "idx"}) {

@@ -41,8 +41,8 @@ absl::Status SegmentRetention::add_discarded(const std::vector<ListedJournal>& j
   return absl::OkStatus();
 }
 
-// Writes even if a file exists, because it may be an older copy that was restored, with an outdated
-// value.
+// Writes even if a file exists, because it may be a restored older
+// copy with an outdated value.
 absl::Status SegmentRetention::restore_file() {
   auto file = RetentionFile::open(journal_, options_.file_permissions);
   if (!file.ok()) return file.status();
@@ -128,7 +128,7 @@ void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
   }
 }
 
-// Whether the limits require the removal of the oldest segment.
+// True if the limits require the removal of the oldest segment.
 bool SegmentRetention::is_due(const Turn& turn) {
   if (options_.limits.bytes_max != 0 && kept_bytes(turn) > options_.limits.bytes_max) return true;
   if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
@@ -164,15 +164,15 @@ bool SegmentRetention::is_too_old(const Turn& turn) {
     return !finished_ns_.empty() && turn.now_ns - finished_ns_.front() > options_.limits.age_ns_max;
   }
   const std::uint64_t newest_ns = newest_of_front();
-  // The time is unknown, but an older segment was complete before this session began.
+  // The time is unknown, but an earlier segment was complete before this session began.
   if (newest_ns == 0) return session_ns > options_.limits.age_ns_max;
   const std::uint64_t before_session_ns = began_.wall_ns - std::min(began_.wall_ns, newest_ns);
   return session_ns + before_session_ns > options_.limits.age_ns_max;
 }
 
-// The time at which the newest record of the oldest segment was published; 0: unknown. A power cut
-// may have removed its index. Then the time comes from later segments, or from the end of a
-// discarded journal.
+// The publish time of the oldest segment's newest record; 0: unknown. A power cut may
+// have removed the segment's index. Then the time is taken from later segments, or from
+// the end of a discarded journal.
 std::uint64_t SegmentRetention::newest_of_front() const {
   if (!discarded_.empty()) {
     const Discarded& journal = discarded_.front();
@@ -213,7 +213,7 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
   record(queue, *file_, options_.oldest);
 }
 
-// A journal that cannot be opened for this is left unchanged.
+// A journal that cannot be opened for removal is left unchanged.
 void SegmentRetention::give_up_discarded(WriteQueue& queue) {
   Discarded& journal = discarded_.front();
   const absl::Status opened = open_discarded(journal);

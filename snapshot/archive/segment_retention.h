@@ -4,13 +4,13 @@
 // removed first, all of them if necessary. Requests apply only to the current journal.
 //
 // Each segment is removed in steps. `oldest` moves past it and is written to the file `retention`.
-// In a later turn, when that is synced and the owner has published the new `oldest` to readers,
-// .jnl is unlinked. Then the directory is synced, and .sum and .idx are unlinked. So after a power
-// cut, there is no .jnl without its companions, no hole between segments, and no removed segment
-// that `retention` does not cover. A reader that has a segment open can still read it. The segment
-// that holds durable + 1, or a newer one, is never removed. Failures to record, unlink or sync are
-// counted, and the file is left in place. The journal is not affected, and the next start removes
-// files without a .jnl.
+// On a later iteration, once that is synced and the owner has published the new `oldest` to
+// readers, .jnl is unlinked. Then the directory is synced, and .sum and .idx are unlinked. So after
+// a power cut, there is no .jnl without its companions, no hole between segments, and no removed
+// segment that `retention` does not cover. A reader that has a segment open can still read it. The
+// segment that holds durable + 1 and newer segments are never removed. Failures to record, unlink
+// or sync are counted, and the file is left in place. The journal is not affected, and the next
+// start removes files without a .jnl.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -32,13 +32,13 @@
 namespace lapwing {
 
 struct Retention {
-  // The limit of segment files up to the durable end, including those of discarded journals.
-  // Segments beyond that end, written or prepared, are not counted: a power cut removes them, so
-  // counting them could remove all durable records. 0: no limit.
+  // Limit on the bytes of segment files up to the durable end, including those of discarded
+  // journals. Segments beyond that end, written or prepared, are not counted: a power cut removes
+  // them, so counting them could remove all durable records. 0: no limit.
   std::uint64_t bytes_max = 0;
   // The maximum age of a segment's newest record; 0: no limit. Segments of this session are timed
   // by the monotonic clock, so a step of the wall clock does not change their age. Older segments
-  // are timed by the wall clock as of the start of the session. A later time counts as that moment.
+  // are timed by the wall clock as of the start of the session. Later times count as that time.
   std::uint64_t age_ns_max = 0;
 };
 
@@ -61,7 +61,7 @@ class SegmentRetention {
   absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
   // Adds the discarded journals of the same root, oldest first. Errors: those of the disk.
   absl::Status add_discarded(const std::vector<ListedJournal>& journals);
-  // Applies only to records that are durable now, never to a later record.
+  // Applies only to records that are durable now, never to later ones.
   void request_prune(Sequence below, Sequence durable);
   // True while a requested removal is not complete.
   bool pruning() const;
@@ -70,9 +70,9 @@ class SegmentRetention {
     Sequence durable = 0;
     std::uint64_t now_ns = 0;
     std::uint64_t wall_ns = 0;
-    bool closing = false;  // finish the current removal and begin no other
+    bool closing = false;  // finish the current removal, but begin no further one
   };
-  // One turn.
+  // Runs one iteration.
   void advance(WriteQueue& queue, const Turn& turn);
   void complete(std::uint64_t tag, std::int64_t result) {
     sync_.complete(tag - options_.tag_base, result);
@@ -81,15 +81,15 @@ class SegmentRetention {
   // True if `retention` was removed or replaced.
   bool file_is_lost() const { return file_->is_lost(); }
   absl::Status restore_file();  // recreates it
-  // Stores how far the last session of this failed journal has published. Synchronous.
+  // Stores the newest sequence published by this failed journal's last session. Synchronous.
   absl::Status record_published(Sequence published);
 
   Sequence oldest() const { return options_.oldest; }
-  // The time at which the next turn has work. UINT64_MAX: only when durable moves or on a request.
+  // The time at which advance() next has work. UINT64_MAX: only when durable moves or on a request.
   std::uint64_t next_ns() const { return next_ns_; }
   std::uint64_t removed_count() const { return removed_count_; }
   std::uint64_t failed_count() const { return failed_count_; }
-  const absl::Status& failure() const { return failure_; }  // the first of these, or ok
+  const absl::Status& failure() const { return failure_; }  // the first failure, or ok
 
  private:
   enum class Step { kNone, kRecording, kUnlinking };
@@ -130,19 +130,19 @@ class SegmentRetention {
   Options options_;
   OpenFile directory_;
   std::optional<RetentionFile> file_;
-  std::deque<std::uint64_t> before_;  // older than the session's, ascending, may have holes
-  std::uint64_t next_ = 0;            // oldest of the session's own segments, which have no holes
+  std::deque<std::uint64_t> before_;  // segments before this session, ascending; may have holes
+  std::uint64_t next_ = 0;            // oldest of this session's segments, which have no holes
   std::deque<Discarded> discarded_;   // oldest first
   Sequence prune_below_ = 0;
   Step step_ = Step::kNone;
-  std::uint64_t given_up_ = 0;  // the segment that is being removed …
+  std::uint64_t given_up_ = 0;  // the segment being removed …
   bool is_discarded_ = false;   // … of the oldest discarded journal
   RequestBatch sync_;
   std::uint64_t age_checked_ns_ = 0;
   struct {
     std::uint64_t ns = 0;  // CLOCK_MONOTONIC
     std::uint64_t wall_ns = 0;
-  } began_;  // the first turn
+  } began_;  // the first iteration
   // The monotonic times at which segments from next_ on became completely durable.
   std::deque<std::uint64_t> finished_ns_;
   std::uint64_t next_ns_ = UINT64_MAX;

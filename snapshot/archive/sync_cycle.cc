@@ -78,7 +78,7 @@ void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
   }
 }
 
-// A write that completes after this marks its segment again, for the next cycle.
+// A write that completes later marks its segment as dirty again, for the next cycle.
 void SyncCycle::add_data_syncs() {
   const std::uint64_t last = journal_.geometry.segment_of(through_);
   segments_.for_each([&](OpenSegment& segment) {

@@ -7,8 +7,8 @@
 //     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. It is a hint: if it
 //              cannot be written or synced, it is omitted and counted
 //
-// Archiving continues meanwhile. It may complete the block of W and replace its sum in memory. But
-// the disk has only the synced part, so the entry of that block is copied when the cycle begins.
+// Archiving continues during a cycle, and may complete W's block and replace the block's sum in
+// memory. But the disk has only the synced part, so that entry is copied when the cycle begins.
 //
 // Thread safety: one thread. No allocation after the start.
 #pragma once
@@ -40,7 +40,7 @@ class SyncCycle {
   void begin(Sequence archived, std::uint64_t now_ns, std::uint64_t wall_ns);
   // For the clean end: a cycle that only syncs the indexes. None may be active.
   void begin_last();
-  // Submits what is due, and enters the next stage when one is done.
+  // Submits what is due, and enters the next stage when the current one is done.
   absl::Status advance(WriteQueue& queue, std::uint64_t now_ns);
   void complete(std::uint64_t tag, std::int64_t result) {
     requests_.complete(tag - tag_base_, result);
@@ -57,7 +57,7 @@ class SyncCycle {
   enum class Stage { kIdle, kData, kSums, kSumSync, kIndex };
 
   void enter_next_stage(std::uint64_t now_ns);
-  // Calls visit(OpenSegment&, first, last) with the part of durable + 1 … through in each segment.
+  // Calls visit(OpenSegment&, first, last) with each segment's part of durable + 1 … through.
   template <typename Visit>
   void for_each_new_segment(Visit visit);
   void add_data_syncs();

@@ -1,10 +1,10 @@
-// Decides when to write a partial block and when to begin a sync. Pure bookkeeping.
+// Decides when to write a partial block and when to begin a sync. Performs no I/O.
 //
 // A partial block is due for a flush, after the sync interval, or after kIdlePartialNs without a
 // new record. A sync is due for a flush, for a full segment, or after the interval, which starts at
-// the first record that no sync covers. A due sync waits until head, as of the time it became due,
-// is archived, so that it covers the partial block written for it. It waits at most one more
-// interval, so that a disk that lags behind still syncs.
+// the first record that no sync covers. A due sync waits until the head as of its due time is
+// archived, so that it covers the partial block written for it. It waits at most one more interval,
+// so that syncs continue even if the disk lags behind.
 //
 // Thread safety: one thread.
 #pragma once
@@ -23,7 +23,7 @@ class SyncSchedule {
   SyncSchedule(const JournalGeometry& geometry, std::uint64_t interval_ns)
       : geometry_(geometry), interval_ns_(interval_ns) {}
 
-  // The progress of the journal. `covered`: the end of the last sync that has begun.
+  // The journal's progress. `covered`: the end covered by the last sync that has begun.
   struct Progress {
     Sequence head = 0;
     Sequence submitted = 0;
@@ -35,7 +35,7 @@ class SyncSchedule {
   void observe(const Progress& progress, std::uint64_t now_ns);
   bool partial_due(const Progress& progress, std::uint64_t now_ns) const;
   bool sync_due(const Progress& progress, std::uint64_t now_ns) const;
-  // Notes that a sync of everything archived has begun.
+  // Records that a sync of everything archived has begun.
   void begun(const Progress& progress, std::uint64_t now_ns);
   // The next time at which something becomes due without other progress. UINT64_MAX: never.
   std::uint64_t next_ns(const Progress& progress, std::uint64_t now_ns) const;

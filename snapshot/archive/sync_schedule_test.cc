@@ -51,7 +51,7 @@ TEST_CASE("A sync waits for the partial block it is for, but not for a disk that
   schedule.observe(progress, kIntervalNs);
   CHECK(schedule.partial_due(progress, kIntervalNs));
   CHECK_FALSE(schedule.sync_due(progress, kIntervalNs));
-  progress.head = 90;  // more records came meanwhile; the sync does not wait for them
+  progress.head = 90;  // more records have arrived; the sync does not wait for them
   progress.submitted = 70;
   schedule.observe(progress, kIntervalNs + 1);
   CHECK_FALSE(schedule.sync_due(progress, kIntervalNs + 1));

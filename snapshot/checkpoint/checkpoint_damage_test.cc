@@ -1,4 +1,4 @@
-// Every part of a checkpoint is flipped, cut and lengthened, and loaded in both ways.
+// A checkpoint with flipped bits, truncated or extended anywhere, and loaded in both ways.
 #include <xxhash.h>
 
 #include <catch2/catch.hpp>
@@ -27,13 +27,13 @@ constexpr std::uint64_t kSumsOffset = kEntriesEnd + 4;
 constexpr std::uint64_t kFileBytes = kSumsOffset + 8 * kBlocks;
 const FixtureFold kDamagedFold(kEntryBytes);
 
-// The disk of a reader that may not map files of other owners.
+// The disk for a reader that may not map files with other owners.
 class CopyingDisk : public PosixDisk {
  public:
   std::optional<Pages> map_finished(FileHandle) override { return std::nullopt; }
 };
 
-// One checkpoint in memory-backed files, and its original bytes.
+// One checkpoint in a memory-backed file, and its original bytes.
 class Subject {
  public:
   explicit Subject(bool mapped) : mapped_(mapped) {
@@ -53,7 +53,7 @@ class Subject {
     Disk& disk = mapped_ ? static_cast<Disk&>(posix_) : copying_;
     return LoadedCheckpoint::load(disk, path()).status();
   }
-  // Returns the result of loading with this bit flipped. Flips it back.
+  // Returns the result of loading with this bit flipped, then flips it back.
   absl::Status with_flip(std::uint64_t offset, unsigned bit) {
     flip(offset, bit);
     const absl::Status status = load();

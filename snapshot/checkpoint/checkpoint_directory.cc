@@ -14,10 +14,10 @@
 namespace lapwing {
 namespace {
 
-// How often to list a directory whose files a checkpointer replaces meanwhile.
+// Maximum number of listings of a directory whose files a checkpointer keeps replacing.
 constexpr int kListingsMax = 5;
 
-// The sequence in the name of a checkpoint.
+// The sequence in a checkpoint's name.
 std::optional<Sequence> sequence_in(const std::string& name) {
   Sequence as_of = kNoSequence;
   if (!parse_numbered_name(name, "ckpt", as_of)) return std::nullopt;
@@ -65,7 +65,7 @@ absl::Status check_shape(const CheckpointHeader& header, const FoldShape& shape,
   return absl::OkStatus();
 }
 
-// Checks everything that the header alone can show.
+// Checks everything that can be checked from the header alone.
 absl::Status check_header(const CheckpointHeader& header, const CheckpointFile& file,
                           const FoldShape& shape, const CheckpointJudge& judge) {
   absl::Status status = check_name(header, file);
@@ -85,7 +85,7 @@ absl::Status none_usable(const std::string& directory, const FoldShape& shape, E
   return make_error(code, message);
 }
 
-// The fate of a file when old ones are removed.
+// What happens to a file when old ones are removed.
 enum class Fate { kKeep, kRemove, kLeave };
 
 Fate fate_of(const absl::StatusOr<CheckpointHeader>& header, const CheckpointFile& file,

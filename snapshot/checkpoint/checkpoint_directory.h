@@ -3,11 +3,11 @@
 //
 // A checkpoint is a file with the name <as-of sequence, 20 digits>.ckpt whose header contains that
 // sequence. Links, directories and other names are ignored. Any user that can write to the
-// directory can put a checkpoint there. So on the disk of this machine, code that opens checkpoints
-// for a user refuses the whole directory if another user owns it or can write to it
+// directory can put a checkpoint there. So code that opens checkpoints on this machine's disk for a
+// user refuses the whole directory if another user owns it or can write to it
 // (checkpoint_ownership.h). The functions here do not check that.
 //
-// Thread safety: free functions; one writer for a directory (the checkpointer holds the lock of its
+// Thread safety: free functions; one writer per directory (the checkpointer holds the lock of its
 // store).
 #pragma once
 
@@ -39,31 +39,31 @@ struct CheckpointFile {
   Sequence as_of = kNoSequence;  // from its name
   std::string path;
 };
-// Lists the checkpoints, newest first. Returns an empty list if the directory does not exist.
-// Leftovers (.tmp) and files with other names are not checkpoints, and each adds a line to
-// `strangers`, if that is given. Errors: kNotPermitted, kNotALapwingFile (for example a link at its
-// path), kSystem.
+// Lists the checkpoints, newest first. Returns an empty list if the directory does not
+// exist. Leftovers (.tmp) and files with other names are not checkpoints, and each
+// adds a line to `strangers`, if given. Errors: kNotPermitted, kNotALapwingFile (for
+// example a link at its path), kSystem.
 absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
     Disk& disk, const std::string& directory, std::vector<std::string>* strangers = nullptr);
 
-// Returns the reason why an intact checkpoint cannot be used here: it belongs to another journal or
-// session, or is newer than the journal's end. OK if it can. See checkpoint_judge.h.
+// Returns why an intact checkpoint cannot be used here: it belongs to another journal or session,
+// or is newer than the journal's end. OK if it can be used. See checkpoint_judge.h.
 using CheckpointJudge = std::function<absl::Status(const CheckpointHeader& header)>;
 
 struct ChosenCheckpoint {
   LoadedCheckpoint checkpoint;
-  std::vector<std::string> skipped;  // a line with the reason for each newer one
+  std::vector<std::string> skipped;  // for each newer one, a line with the reason
 };
 // Returns the newest intact checkpoint of this fold that `judge` accepts. Errors: kNotFound if
-// there is none, or kDamaged if one of the skipped ones is damaged, with a line for each; those of
-// list_checkpoints().
+// there is none, or kDamaged if a skipped one is damaged, with a line for each skipped one; those
+// of list_checkpoints().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);
 
-// load_checkpoint() loads one checkpoint with the checks of choose_checkpoint(): that it is intact,
-// has the sequence in its name, belongs to this fold, and is accepted by `judge`.
-// begin_checkpoint() begins such a load, whose end verifies that the checkpoint is intact.
+// load_checkpoint() loads one checkpoint with the checks of choose_checkpoint(): it is intact, has
+// the sequence in its name, belongs to this fold, and is accepted by `judge`. begin_checkpoint()
+// begins such a load, whose last check is that the checkpoint is intact.
 absl::StatusOr<LoadedCheckpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
                                                  const FoldShape& shape,
                                                  const CheckpointJudge& judge);
@@ -75,14 +75,14 @@ struct KeptCheckpoints {
   Sequence oldest = kNoSequence;  // kNoSequence: none
   Sequence newest = kNoSequence;
 };
-// Removes all but the newest `keep` checkpoints of this journal and fold, and every leftover, and
-// syncs the directory. `keep` is at least 1. Returns the as-of sequences of the checkpoints that
-// are kept.
+// Removes all but the newest `keep` checkpoints of this journal and fold, removes every leftover,
+// and syncs the directory. `keep` is at least 1. Returns the as-of sequences of the checkpoints
+// that are kept.
 //
 // These do not count as kept:
-// - A file with a wrong header or length, or of another version or size of the fold. It is removed
+// - A file with a wrong header or length, or for another version or size of the fold. It is removed
 //   once `keep` newer checkpoints exist.
-// - A file of another journal. It is removed at once, because after a reset its sequence may be
+// - A file from another journal. It is removed at once, because after a reset its sequence may be
 //   higher than any new one.
 //
 // Other names are left unchanged.

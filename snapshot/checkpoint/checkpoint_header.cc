@@ -11,7 +11,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kSumsAlignment = 8;
-// The maximum length of a file. Smaller values can be multiplied and rounded up without overflow.
+// The maximum file length. Smaller values can be multiplied and rounded up without overflow.
 constexpr std::uint64_t kFileBytesMax = std::numeric_limits<std::int64_t>::max();
 
 template <std::size_t kBytes>
@@ -19,7 +19,7 @@ bool is_text(const char (&field)[kBytes]) {
   return field[0] != 0 && field[kBytes - 1] == 0;
 }
 
-// Returns what is invalid in a header with the right checksum, or "".
+// Returns what is invalid in a header whose checksum is correct, or "".
 std::string field_defect(const CheckpointHeader& header) {
   if (header.header_bytes != kCheckpointHeaderBytes ||
       header.block_bytes != kCheckpointBlockBytes) {

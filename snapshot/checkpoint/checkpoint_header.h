@@ -1,4 +1,4 @@
-// A checkpoint's header page, which the writer makes and every load checks.
+// A checkpoint's header page, which the writer creates and every load checks.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -28,8 +28,8 @@ CheckpointHeader make_checkpoint_header(const FoldShape& shape, const Checkpoint
                                         std::uint64_t sums_sum);
 
 // Ok if the header is intact and describes a file of `file_bytes`. `path` is only used in messages.
-// Errors: kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, an impossible
-// field, or another length).
+// Errors: kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (wrong checksum, an impossible
+// field or a wrong length).
 absl::Status check_checkpoint_header(const CheckpointHeader& header, std::uint64_t file_bytes,
                                      const std::string& path);
 

@@ -48,7 +48,7 @@ absl::Status judge_position(const CheckpointIdentity& position,
 
 CheckpointJudge make_checkpoint_judge(const SessionLog& sessions, const Id128& journal_id,
                                       Sequence durable) {
-  // Copies the sessions only, because a log holds open files.
+  // Copies only the sessions, because a log holds open files.
   return [sessions = sessions.sessions(), journal_id, durable](const CheckpointHeader& header) {
     return judge_position({header.journal_id, header.session_id, header.sequence}, sessions,
                           journal_id, durable);

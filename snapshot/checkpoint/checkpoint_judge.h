@@ -1,4 +1,4 @@
-// Decides whether a checkpoint belongs to a journal's history, according to its sessions.
+// Decides from a journal's sessions whether a checkpoint belongs to its history.
 //
 // Thread safety: pure functions; a judge is immutable and may be used by several threads.
 #pragma once
@@ -13,13 +13,13 @@
 namespace lapwing {
 
 // Ok if `position` is a record of journal `journal_id` according to `sessions`, at or below
-// `durable`. Otherwise kReset, with a reason without a subject ("is of journal …"): another
+// `durable`. Otherwise kReset, with a reason that has no subject ("is of journal …"): another
 // journal, a session that is not listed, outside that session, or beyond `durable`.
 absl::Status judge_position(const CheckpointIdentity& position,
                             const std::vector<SessionRecord>& sessions, const Id128& journal_id,
                             Sequence durable);
 
-// Judges by the current content of the log, which need not outlive the judge.
+// Uses the current content of the log, which need not outlive the judge.
 CheckpointJudge make_checkpoint_judge(const SessionLog& sessions, const Id128& journal_id,
                                       Sequence durable);
 

@@ -26,9 +26,9 @@ SessionRecord session(const Id128& journal, std::uint8_t tag, Sequence first,
 
 std::string verdict(const Id128& journal, std::uint8_t tag, Sequence sequence, Sequence durable) {
   const std::vector<SessionRecord> sessions{
-      session(kOtherJournal, 1, 1, 900),  // failed; the bus began another journal
+      session(kOtherJournal, 1, 1, 900),  // failed; the bus began a new journal
       session(kJournal, 2, 1, 100), session(kJournal, 3, 101, 150),  // a cut: 151 to 200 are a void
-      session(kJournal, 4, 201),                                     // is running
+      session(kJournal, 4, 201),                                     // still running
   };
   const absl::Status status =
       judge_position({journal, checkpoint_fixture_id(tag), sequence}, sessions, kJournal, durable);
@@ -51,7 +51,7 @@ TEST_CASE("A position that the journal does not contain is refused, and the reas
   CHECK_THAT(verdict(kOtherJournal, 1, 50, 300),
              Contains("of another bus, or from before a reset"));
   CHECK_THAT(verdict(kJournal, 5, 50, 300), Contains("which this journal does not list"));
-  // A session of the same bus, but of the previous journal.
+  // A session on the same bus, but in the previous journal.
   CHECK_THAT(verdict(kJournal, 1, 50, 300), Contains("which this journal does not list"));
   CHECK_THAT(verdict(kJournal, 3, 100, 300), Contains("before its session's first, 101"));
   CHECK_THAT(verdict(kJournal, 2, 101, 300), Contains("beyond its session's end, 100"));

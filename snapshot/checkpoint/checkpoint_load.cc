@@ -99,7 +99,7 @@ void CheckpointLoad::sum_blocks(std::uint64_t end) {
   }
 }
 
-// Compares the results with the end of the file: padding, sums, sum of the sums.
+// Compares the results with the end of the file: the padding, the sums and the sum of the sums.
 absl::Status CheckpointLoad::check_sums() const {
   const std::uint64_t end_offset = kCheckpointHeaderBytes + layout_.entries_bytes;
   std::vector<std::byte> end(layout_.file_bytes - end_offset);
@@ -126,7 +126,7 @@ absl::Status CheckpointLoad::check_sums() const {
   return absl::OkStatus();
 }
 
-// Reads from `offset` on, and fills `out` completely.
+// Reads from `offset` on and fills `out` completely.
 absl::Status CheckpointLoad::read_exactly(std::uint64_t offset, std::span<std::byte> out) const {
   const auto read = disk_->read_at(file_.get(), offset, out);
   if (!read.ok()) return read.status();

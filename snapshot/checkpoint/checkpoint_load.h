@@ -23,12 +23,12 @@ namespace lapwing {
 
 class CheckpointLoad {
  public:
-  // Opens the file and verifies its header and its length. Does not allocate memory for the entries
-  // yet. The errors of all functions are those of LoadedCheckpoint::load.
+  // Opens the file and verifies its header and length. Does not allocate memory for the entries
+  // yet. All functions return the errors of LoadedCheckpoint::load.
   static absl::StatusOr<CheckpointLoad> begin(Disk& disk, const std::string& path);
 
   const CheckpointHeader& header() const { return header_; }
-  // Reads and sums the next `bytes_max` bytes of entries, but at least a block. After the last
+  // Reads and sums the next `bytes_max` bytes of entries, but at least one block. After the last
   // entry, it verifies the sums. An error is final.
   absl::Status step(std::uint64_t bytes_max);
   bool done() const { return verified_; }

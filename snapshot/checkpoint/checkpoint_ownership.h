@@ -1,4 +1,4 @@
-// Checks who can write to the directory of a checkpoint: docs/explanation/threat-model.md.
+// Checks who can write to a checkpoint's directory: docs/explanation/threat-model.md.
 //
 // Thread safety: free function.
 #pragma once

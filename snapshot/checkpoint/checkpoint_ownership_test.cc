@@ -77,7 +77,7 @@ TEST_CASE("Checkpoints of a user who is not the owner of the bus are not trusted
   REQUIRE(::chown(bus.directory.c_str(), kStranger, 0) == 0);
   REQUIRE(errc_of(bus.trust()) == Errc::kNotPermitted);
   REQUIRE_THAT(std::string(bus.trust().message()), Catch::Contains("not the owner"));
-  // They are correct if the whole bus belongs to another user.
+  // The files are accepted if the whole bus belongs to another user.
   REQUIRE(::chown(bus.root.path().c_str(), kStranger, 0) == 0);
   REQUIRE(bus.trust().ok());
 }

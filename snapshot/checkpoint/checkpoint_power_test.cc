@@ -1,5 +1,5 @@
-// Writing and retaining are stopped at every operation, and every operation is made to fail. A file
-// with the name of a checkpoint is complete, and the previous one is kept.
+// Writing and retention are interrupted at every operation, and every operation is made to fail.
+// Any file with a checkpoint's name is complete, and the previous checkpoint is kept.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -40,7 +40,7 @@ bool has_leftover(Disk& disk) {
   });
 }
 
-// The number of operations of a complete write_new().
+// The number of operations in a complete write_new().
 std::uint64_t count_operations() {
   SimDisk disk(kSimRoot, 1);
   REQUIRE(write_old(disk).ok());
@@ -49,8 +49,8 @@ std::uint64_t count_operations() {
   return disk.operations() - before;
 }
 
-// True if the new checkpoint has its name. Checks that every checkpoint is complete, and the old
-// one exists.
+// True if the new checkpoint has its name. Checks that every checkpoint is complete, and that the
+// old one exists.
 bool judge(Disk& disk) {
   const auto old = LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, kOld));
   INFO(old.status());
@@ -83,7 +83,7 @@ void write_again(Disk& disk) {
 TEST_CASE("Killed or cut off at any operation, a write leaves a complete checkpoint or none") {
   const bool cut = GENERATE(true, false);
   const std::uint64_t operations = count_operations();
-  REQUIRE(operations >= 8);  // create, four writes and more, sync, rename, sync of the directory
+  REQUIRE(operations >= 8);  // create, four writes and more, sync, rename, directory sync
   std::uint64_t there = 0;
   std::uint64_t gone = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -101,7 +101,7 @@ TEST_CASE("Killed or cut off at any operation, a write leaves a complete checkpo
       write_again(disk);
     }
   }
-  REQUIRE(there > kSeeds);  // even if the rename succeeded but was not reported
+  REQUIRE(there > kSeeds);  // even if a rename succeeded without being reported
   REQUIRE(gone > kSeeds);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("Retention killed or cut off anywhere has removed none of the checkpoi
       }
       disk.stop_after(stop);
       const auto kept = retain_one(disk);
-      REQUIRE(kept.ok() == (stop >= 4));  // three removals, and the sync of the directory
+      REQUIRE(kept.ok() == (stop >= 4));  // three removals, and the directory sync
       cut ? disk.power_cut() : disk.kill();
       for (const Sequence sequence : {40u, 50u}) {
         REQUIRE(LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, sequence)).ok());

@@ -17,8 +17,8 @@
 namespace lapwing {
 namespace {
 
-// The maximum of unsynced bytes in the page cache. A sync of gigabytes at once would delay the
-// syncs of the journal, which is on the same disk.
+// The maximum number of unsynced bytes in the page cache. A sync of gigabytes at once would delay
+// the syncs of the journal, which is on the same disk.
 constexpr std::uint64_t kUnsyncedBytesMax = 64 * 1024 * 1024;
 // Read-only, so that not even its owner can open a finished checkpoint for writing by mistake.
 constexpr unsigned kCheckpointPermissions = 0400;
@@ -96,7 +96,7 @@ class CheckpointWriter::Impl {
   }
 
  private:
-  // Requires whole entries, each with a greater key than the previous one.
+  // Requires whole entries, each with a key greater than the previous one.
   absl::Status check_entries(std::span<const std::byte> entries) {
     const FoldShape& shape = fold_.shape();
     if (entries.size() % shape.entry_bytes != 0) {
@@ -139,8 +139,8 @@ class CheckpointWriter::Impl {
     return disk_.sync(file_.get());
   }
 
-  // Writes padding and sums, then the header. A file without a header is not a checkpoint, whatever
-  // its name.
+  // Writes padding and sums, then the header. A file without a header is not a checkpoint,
+  // regardless of its name.
   absl::Status write_end() {
     const CheckpointLayout layout = checkpoint_layout(entry_count_, fold_.shape().entry_bytes);
     constexpr std::array<std::byte, 8> kZeros{};

@@ -1,11 +1,11 @@
-// Writes one checkpoint file: temporary name, entries, sums, header, sync, rename, sync of the
-// directory. After a failure or a kill at any step, no incomplete file has the name of a
-// checkpoint. All steps use the Disk, so that tests can fail or kill each of them.
+// Writes one checkpoint file: temporary name, entries, sums, header, sync, rename, directory sync.
+// After a failure or a kill at any step, no incomplete file has the name of a checkpoint. All steps
+// use the Disk, so that tests can fail or kill each of them.
 //
-// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until commit().
-// The destructor removes the file if commit() was not called or failed. The first failure is final.
-// Memory: a fixed buffer, and 8 bytes for each 64 KiB of entries, whose sums are at the end of the
-// file.
+// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until
+// commit(). The destructor removes the file if commit() was not called or failed. The
+// first failure is final. Memory: a fixed buffer, and 8 bytes per 64 KiB of entries for
+// the sums at the end of the file.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@
 
 namespace lapwing {
 
-// The page cache keeps a file in pieces of the size of its writes. Pieces of this size are mapped
-// with huge pages, which makes a load twice as fast
+// The page cache keeps a file in pieces as large as its writes. Pieces of this size are mapped with
+// huge pages, which makes a load twice as fast
 // (docs/explanation/adr/0010-checkpoints-are-mapped.md).
 inline constexpr std::size_t kCheckpointWriteBytes = 64 * std::size_t{kCheckpointBlockBytes};
 
@@ -42,10 +42,10 @@ struct CheckpointIdentity {
 
 class CheckpointWriter {
  public:
-  // `directory` is <bus>/checkpoint/<fold>, which must exist. Replaces a temporary file of the same
-  // sequence that a killed run left. Buffers `write_bytes`, whole blocks, and writes that many at a
-  // time. Errors, for all functions: kNoSpace, kNotPermitted, kNotFound, kSystem; kInvalidArgument
-  // for a shape or a sequence that a checkpoint cannot have.
+  // `directory` is <bus>/checkpoint/<fold>, which must exist. Replaces a temporary file for the
+  // same sequence that a killed run left behind. Buffers `write_bytes`, which is whole blocks, and
+  // writes that many at a time. Errors, for all functions: kNoSpace, kNotPermitted, kNotFound,
+  // kSystem; kInvalidArgument for a shape or a sequence that a checkpoint cannot have.
   static absl::StatusOr<CheckpointWriter> create(Disk& disk, const std::string& directory,
                                                  const Fold& fold,
                                                  const CheckpointIdentity& identity,
@@ -56,9 +56,9 @@ class CheckpointWriter {
 
   // Appends whole contiguous entries, in ascending order of their keys; kInvalidArgument otherwise.
   absl::Status append(std::span<const std::byte> entries);
-  // When this returns ok, the checkpoint exists and survives a power cut. If only the last step
-  // fails, the sync of the directory, the checkpoint exists and is complete, but a power cut may
-  // remove it.
+  // When this returns ok, the checkpoint exists and survives a power cut. If only the last step,
+  // the directory sync, fails, the checkpoint exists and is complete, but a power cut may remove
+  // it.
   absl::Status commit();
 
  private:

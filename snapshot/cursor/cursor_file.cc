@@ -56,7 +56,7 @@ CopyState judge(const CursorEntry& entry, std::size_t copy) {
   return is_possible ? CopyState::kValid : CopyState::kDamaged;
 }
 
-// Generations wrap around: the newer one is ahead by less than half of all numbers.
+// Generations wrap around, so the newer one is ahead by less than half the number range.
 bool is_newer(std::uint64_t generation, std::uint64_t than) {
   return static_cast<std::int64_t>(generation - than) > 0;
 }

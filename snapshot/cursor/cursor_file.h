@@ -1,7 +1,7 @@
-// The file of a cursor (proto/cursor_format.h): one process commits, any process may read.
+// A cursor's file (proto/cursor_format.h): one process commits, and any process may read.
 //
 // Invariants
-//  1. A commit writes the copy that is not the newest. A commit that is cut short leaves the newest
+//  1. A commit writes the copy that is not the newest. An interrupted commit leaves the newest
 //     copy intact.
 //  2. A new file gets its name after both copies are written and synced. So a file without a valid
 //     copy is damaged, not new.
@@ -22,16 +22,16 @@
 
 namespace lapwing {
 
-// A reader may find a copy that a commit has half written. It is damaged after this many re-reads.
+// A reader may find a half-written copy. After this many re-reads, the copy counts as damaged.
 inline constexpr int kCursorRereads = 3;
-// A process that is ending may hold the file a moment longer than its other resources.
+// A process that is ending may hold the file slightly longer than its other resources.
 inline constexpr std::uint64_t kCursorLockRetryNs = 1'000'000'000;
 
 struct CursorCommit {
   std::uint64_t generation = 0;  // incremented by each commit
-  StoredPosition position = {};  // sequence kNoSequence: nothing was committed yet
+  StoredPosition position = {};  // sequence kNoSequence: nothing committed yet
   OutputEnd output = {};
-  std::uint64_t written_wall_ns = 0;  // UTC; for a file without a commit, when it was made
+  std::uint64_t written_wall_ns = 0;  // UTC; without a commit, when the file was created
 };
 
 struct CursorContents {
@@ -40,15 +40,15 @@ struct CursorContents {
 };
 
 // Reads the current contents of `path`; may run concurrently with commits. Errors: kNotFound,
-// kNotPermitted, kNotALapwingFile, kAbiMismatch (of a later version), kDamaged (neither copy is
+// kNotPermitted, kNotALapwingFile, kAbiMismatch (a later version), kDamaged (neither copy is
 // valid), kSystem.
 absl::StatusOr<CursorContents> read_cursor(Disk& disk, const std::string& path);
 
 class CursorFile {
  public:
   // Creates the file with mode 0600 if it does not exist. The caller's lock prevents other
-  // processes from doing the same. Also takes a lock on the file itself, which no process can
-  // remove. Errors: those of read_cursor; kInUse (another process commits to it), kNoSpace.
+  // processes from doing the same. Also locks the file itself, and no process can remove that lock.
+  // Errors: those of read_cursor; kInUse (another process commits to it), kNoSpace.
   static absl::StatusOr<CursorFile> open(Disk& disk, const std::string& path);
 
   const CursorCommit& newest() const { return newest_; }

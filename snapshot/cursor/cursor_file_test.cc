@@ -1,5 +1,5 @@
-// The two copies in the file of a cursor: torn, damaged, of other files and versions, cut short by
-// kills and power cuts, and read while they are written.
+// The two copies in a cursor file: torn, damaged, from other files and versions, interrupted by
+// kills and power cuts, and read while being written.
 #include "snapshot/cursor/cursor_file.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ CursorFile open_cursor(Disk& disk) {
   return *std::move(file);
 }
 
-// The next process must find commit `n` as a whole; 0: none.
+// The next process must find commit `n` complete; 0: none.
 void require_newest(Disk& disk, Sequence n) {
   const CursorCommit newest = open_cursor(disk).newest();
   REQUIRE(newest.position == (n == 0 ? StoredPosition{} : file_position_of(n)));
@@ -61,7 +61,7 @@ absl::Status commit(CursorFile& file, Sequence n, bool sync = false) {
   return file.commit(file_position_of(n), output_of(n), sync);
 }
 
-// A separate process that commits, and ends.
+// A separate process that commits and ends.
 void commit_once(Disk& disk, Sequence n) {
   CursorFile file = open_cursor(disk);
   REQUIRE(commit(file, n).ok());
@@ -121,7 +121,7 @@ TEST_CASE("A new cursor has no commit, and the next process finds the last commi
   require_newest(disk, 7);
 }
 
-// Version 1 byte by byte, made by another implementation of docs/reference/file-formats.md.
+// Version 1 byte by byte, produced by another implementation of docs/reference/file-formats.md.
 constexpr const char* kEntryOfVersion1[] = {
     "4c505743555231000100000000000000", "07000000000000000001020304050607",
     "08090a0b0c0d0e0ff0f1f2f3f4f5f6f7", "f8f9fafbfcfdfeff6712000000000000",
@@ -302,7 +302,7 @@ TEST_CASE("Generations go round, and the newest commit stays the newest") {
   }
 }
 
-// Commits 1 to `last` until one fails. Returns the last one that was ok.
+// Commits 1 to `last` until one fails. Returns the last one that succeeded.
 Sequence commit_up_to(Disk& disk, Sequence last, bool sync) {
   absl::StatusOr<CursorFile> file = CursorFile::open(disk, kPath);
   Sequence n = 0;

@@ -26,7 +26,7 @@ absl::StatusOr<StoredPosition> StoredPosition::parse(std::string_view text) {
     if (journal_id && session_id && absl::SimpleAtoi(parts[2], &position.sequence)) {
       position.journal_id = *journal_id;
       position.session_id = *session_id;
-      // One position has one text: no sign, blank or leading zero.
+      // Each position has exactly one text: no sign, blank or leading zero.
       if (position.sequence <= kSequenceMax && position.text() == given) return position;
     }
   }

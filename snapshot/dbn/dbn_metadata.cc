@@ -41,7 +41,7 @@ class FieldReader {
 
   void skip(std::size_t field_bytes, const char* field) { take(field_bytes, field); }
 
-  // A number of list elements, each of at least element_bytes. Never more than fit into the rest.
+  // A count of list elements of at least element_bytes each. A count too large for the rest fails.
   std::uint32_t count(std::size_t element_bytes, const char* field) {
     const std::size_t at = offset_;
     const auto value = integer<std::uint32_t>(field);
@@ -190,7 +190,7 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes) {
                       absl::StrCat("the DBN metadata is cut off: ", bytes.size(), " of ", *whole,
                                    " bytes are there; fetch the data again"));
   }
-  // If they were written before records, the extra bytes would be taken for records.
+  // In front of records, the extra bytes would be mistaken for records.
   if (*whole < bytes.size()) {
     return make_error(
         Errc::kBadInput,

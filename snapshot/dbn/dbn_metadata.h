@@ -32,7 +32,7 @@ inline constexpr std::size_t kMetadataBytesMax = 64 * 1024 * 1024;
 inline constexpr std::uint16_t kSymbolBytesV1 = 22;
 inline constexpr std::uint16_t kSymbolBytes = 71;  // versions 2 and 3
 
-// How a symbol names an instrument; the values that matter here.
+// How a symbol names an instrument; only the values that matter here.
 enum class SType : std::uint8_t { kInstrumentId = 0, kRawSymbol = 1, kMixed = 255 };
 
 struct MappingInterval {
@@ -69,8 +69,8 @@ struct Metadata {
 };
 
 // Returns the size in bytes of the whole metadata, including the prelude, from its first
-// kPreludeBytes. Errors: kBadInput if they are not the beginning of a supported version of DBN, or
-// exceed the limit.
+// kPreludeBytes. Errors: kBadInput if these are not the beginning of a supported DBN version, or
+// the size exceeds the limit.
 absl::StatusOr<std::size_t> metadata_bytes(std::span<const std::byte> prelude);
 
 // Parses the whole metadata, from "DBN" on. Errors: kBadInput with the field and its offset.
@@ -80,12 +80,12 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes);
 // or does not fit its field, or for a version that does not exist.
 absl::StatusOr<std::string> encode_metadata(const Metadata& metadata);
 
-// Sets the time range of the records in raw metadata, and changes nothing else. `end_ns` is
-// exclusive, kUndefTimestamp if unknown. Errors: those of metadata_bytes.
+// Sets the time range of the records in raw metadata and changes nothing else. `end_ns` is
+// exclusive, or kUndefTimestamp if unknown. Errors: those of metadata_bytes.
 absl::Status set_time_range(std::string& raw_metadata, std::uint64_t start_ns,
                             std::uint64_t end_ns);
 
-// Returns the name of a schema in the DBN documentation, e.g. "definition"; "mixed" for kMixed,
+// Returns a schema's name in the DBN documentation, for example "definition"; "mixed" for kMixed,
 // "unknown (N)" otherwise.
 std::string schema_name(SchemaId id);
 

@@ -79,7 +79,7 @@ TEST_CASE("Metadata cut off at any byte is an error, never a crash or a wrong va
     const auto rest = static_cast<std::uint32_t>(length - kPreludeBytes);
     std::memcpy(cut.data() + 4, &rest, sizeof rest);
     const auto parsed = parse(cut);
-    if (parsed.ok()) CHECK(*parsed == metadata);  // only padding was cut
+    if (parsed.ok()) CHECK(*parsed == metadata);  // only padding was removed
   }
 }
 

@@ -83,7 +83,7 @@ absl::Status DbnReader::read_exactly(std::span<std::byte> out, std::size_t alrea
                                  ", inside the DBN metadata; fetch the file again"));
 }
 
-// True for an impossible length, or the beginning of another file: the rest cannot be trusted.
+// True for an impossible length or the beginning of another file. The rest is then not trusted.
 bool DbnReader::malformed() const {
   return record_bytes() < sizeof(dbn::RecordHeader) ||
          std::memcmp(buffer_.data() + begin_, "DBN", 3) == 0;
@@ -126,7 +126,7 @@ absl::Status DbnReader::refill() {
 }
 
 absl::Status DbnReader::fail(const absl::Status& status) {
-  if (errc_of(status) == Errc::kTimedOut) return status;  // keeps a partial record
+  if (errc_of(status) == Errc::kTimedOut) return status;  // a partial record is kept
   failure_ = make_error(errc_of(status),
                         absl::StrCat(message_of(status), " [", records_, " records came before]"));
   return failure_;

@@ -8,8 +8,8 @@
 //
 // All readable records are delivered before an error. An error contains the file, the offset and
 // the record's number, and is final. Nothing is allocated per record. next() reads from the
-// descriptor only if no whole record is available, so a record that has arrived on a pipe is never
-// delayed by the next one.
+// descriptor only if no whole record is available, so a record that has arrived on a pipe never
+// waits for the next one.
 //
 // Thread safety: one thread.
 #pragma once
@@ -33,7 +33,7 @@ inline constexpr std::size_t kDbnBufferBytes = 1024 * 1024;  // decoded
 class DbnReader {
  public:
   // `path` may be "-" for standard input. Reads the metadata. Errors: kNotFound, kNotPermitted,
-  // kBadInput, kClosed (`stopped` while it waited for a pipe), kSystem.
+  // kBadInput, kClosed (`stopped` returned true during a wait for a pipe), kSystem.
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(const std::string& path,
                                                          Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(std::unique_ptr<ByteSource> source);
@@ -43,9 +43,9 @@ class DbnReader {
   const std::string& name() const { return source_->name(); }
   bool compressed() const { return source_->compressed(); }
 
-  // Returns the next record, with the length in its header; empty at the end. Valid until the next
-  // call. Final errors: kBadInput, kClosed, kSystem. kTimedOut, for this call only: no whole record
-  // is available, and this reader does not wait.
+  // Returns the next record, whose length is in its header; empty at the end. Valid until the next
+  // call. Final errors: kBadInput, kClosed, kSystem. kTimedOut, not final: no whole record is
+  // available, and this reader does not wait.
   absl::StatusOr<std::span<const std::byte>> next() {
     if (!failure_.ok()) return failure_;
     if (!buffered()) {

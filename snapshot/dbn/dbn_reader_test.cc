@@ -60,7 +60,7 @@ bool says(const absl::Status& status, const std::string& text) {
   return message(status).find(text) != std::string::npos;
 }
 
-// Returns what zstd can decode of these bytes, one at a time: the expected rest of a cut file.
+// Returns what zstd can decode if fed these bytes one by one: a truncated file's readable part.
 std::string decodable(const std::string& bytes) {
   ZSTD_DStream* stream = ZSTD_createDStream();
   std::string out;
@@ -103,7 +103,7 @@ TEST_CASE("A file cut at any byte yields every complete record, then reports whe
     REQUIRE(reading.count == wanted);
     REQUIRE((reading.records == records.substr(0, wanted * sizeof(dbn::MboMsg))));
     if (reading.end.ok()) {
-      ++clean_ends;  // exactly between two records, or between two frames
+      ++clean_ends;  // exactly between records, or between frames
       REQUIRE(there.size() == header.size() + reading.records.size());
       continue;
     }
@@ -257,7 +257,7 @@ TEST_CASE("A reader that waits for a pipe stops only when it is interrupted") {
   REQUIRE(reader.ok());
   CHECK((*reader)->next()->size() == 56);
   CHECK_FALSE(stop);
-  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // no data and no close
+  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // neither data nor a close
   CHECK(stop);
   ::close(ends[1]);
 }
@@ -274,7 +274,7 @@ TEST_CASE("A record that has arrived on a pipe does not wait for the next") {
   CHECK((*reader)->next()->size() == 56);
   CHECK((*reader)->buffered());
   CHECK((*reader)->next()->size() == 56);
-  CHECK_FALSE((*reader)->buffered());  // only a part of the third
+  CHECK_FALSE((*reader)->buffered());  // only part of the third
   send(mbo_records(3, 1).substr(20));
   CHECK((*reader)->next()->size() == 56);
   ::close(ends[1]);

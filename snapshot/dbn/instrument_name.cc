@@ -36,7 +36,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// Returns at most kNearestSymbols names, the nearest first, ignoring case.
+// Returns at most kNearestSymbols names, nearest first, ignoring case.
 std::vector<std::string> nearest_to(const std::string& symbol, std::vector<std::string> names) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   ranked.reserve(names.size());

@@ -29,9 +29,9 @@ struct InstrumentName {
 // begins with the text.
 absl::StatusOr<InstrumentName> parse_instrument(const std::string& text);
 
-// Returns kNotFound for a symbol that the metadata of a bus's feed does not map to an instrument.
+// Returns kNotFound for a symbol that the feed's metadata does not map to an instrument.
 // The message begins with `what` ("instrument ESH5"), and contains the nearest symbols, the number
-// of symbols, and how to write a number. `bus` is the directory of the bus; `metadata` is raw DBN
+// of symbols, and how to write a number. `bus` is the bus directory; `metadata` is raw DBN
 // metadata, empty if the feed has none. Returns kBadInput instead if the metadata cannot be parsed.
 absl::Status unknown_symbol(const std::string& what, const std::string& symbol,
                             const std::string& bus, std::span<const std::byte> metadata);

@@ -1,4 +1,4 @@
-// Texts that identify an instrument, and the message for a symbol that a bus does not have.
+// Texts that identify an instrument, and the message for a symbol that is not on the bus.
 #include "snapshot/dbn/instrument_name.h"
 
 #include <catch2/catch.hpp>

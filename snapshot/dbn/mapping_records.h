@@ -1,17 +1,17 @@
 // Extracts the symbols of a DBN file that was recorded live. They are in mapping records among the
-// market records, not in the metadata. This class collects these records and makes mappings for the
-// metadata.
+// market records, not in the metadata. This class collects these records and creates mappings for
+// the metadata.
 //
 //   MappingRecords found(metadata.version);
 //   for (record : records) found.add(record);
 //   metadata.mappings = found.mappings();
 //
-// A mapping record (rtype 0x16) contains the symbol of the instrument in its header: in
+// A mapping record (rtype 0x16) contains the symbol of the instrument that its header names, in
 // stype_out_symbol, or in stype_in_symbol if the former is the number itself. The subscribed symbol
 // is not used, because it may cover several instruments (ES.FUT).
 //
 // A mapping is valid from start_ts. Without start_ts it is valid from the record's ts_event if it
-// replaces another mapping, otherwise from 1970. It ends at end_ts, or at the next mapping of the
+// replaces another mapping, otherwise from 1970. It ends at end_ts, or at the next mapping for the
 // same symbol or instrument. Metadata contains only dates: if a day has several mappings, the last
 // one is valid for the whole day. A repeated mapping changes nothing.
 //
@@ -32,7 +32,7 @@ namespace lapwing::dbn {
 inline constexpr std::size_t kMappingRecordBytesV1 = 80;
 inline constexpr std::size_t kMappingRecordBytes = 176;  // versions 2 and 3
 
-// Whether a record concerns the stream and not the market: a mapping record, an error record, or a
+// True if a record is about the stream and not the market: a mapping record, an error record, or a
 // system record (heartbeats).
 bool is_control_record(std::span<const std::byte> record);
 

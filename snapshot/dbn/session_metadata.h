@@ -1,11 +1,11 @@
-// The metadata with which the records of each session of a bus were published. So old records keep
-// their symbols, even if later feeds have others.
+// The metadata with which each session's records on a bus were published. So old records keep their
+// symbols, even if later feeds have different ones.
 //
 //   SessionMetadata metadata("./es");
 //   absl::StatusOr<std::string> raw = metadata.of(event.session_id);
 //
-// A session of version 1, one that `lapwing repair` made, and one of a bus without a journal do not
-// have a metadata hash. They get the metadata of the bus's newest session (read_feed_metadata).
+// Version 1 sessions, those made by `lapwing repair` and those without a journal have no metadata
+// hash. They get the metadata of the bus's newest session (read_feed_metadata).
 //
 // The list of sessions is read again only if it does not contain a requested session.
 //
@@ -31,8 +31,8 @@ class SessionMetadata {
 
   // Raw DBN metadata; empty: its feed had none. Errors: kDamaged, kNotPermitted, kSystem.
   absl::StatusOr<std::string> of(const Id128& session_id);
-  // Whether `is_true` holds for the metadata of any session after this one, including sessions of
-  // later journals. Tries the newest metadata first, and each content once. Errors: those of of().
+  // True if `is_true` holds for any later session's metadata, including sessions of later journals.
+  // Tries the newest metadata first, and identical metadata only once. Errors: those of of().
   absl::StatusOr<bool> is_later(const Id128& session_id,
                                 const std::function<bool(const std::string& metadata)>& is_true);
 

@@ -45,7 +45,7 @@ absl::StatusOr<Symbols> Symbols::of_bus(const std::string& directory) {
 absl::StatusOr<Symbols> Symbols::of_metadata(std::span<const std::byte> metadata) {
   const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(metadata);
   if (!parsed.ok()) return parsed.status();
-  // The instrument's number is on the side of the mapping that has that type.
+  // The side of the mapping that has this type contains the instrument's number.
   const bool inverted = parsed->stype_in == dbn::SType::kInstrumentId;
   std::vector<SymbolMapping> mappings;
   for (const dbn::SymbolMapping& mapping : parsed->mappings) {
@@ -57,8 +57,8 @@ absl::StatusOr<Symbols> Symbols::of_metadata(std::span<const std::byte> metadata
       mappings.push_back({symbol, id, interval.start_date, interval.end_date});
     }
   }
-  // Sort first, so that each mapping is appended. Otherwise the time would be quadratic in their
-  // number.
+  // Sort first, so that each mapping is appended. Otherwise the time would be quadratic in the
+  // number of mappings.
   std::ranges::stable_sort(mappings, {}, &SymbolMapping::start_date);
   Symbols symbols;
   for (const SymbolMapping& mapping : mappings) symbols.add(mapping);

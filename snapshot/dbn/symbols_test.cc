@@ -57,7 +57,7 @@ TEST_CASE("A symbol maps to an instrument on its dates, and beyond them until an
   Symbols symbols;
   symbols.add({"ESH4", 1, 20240101, 20240103});
   symbols.add({"NQH4", 1, 20240103, 20240104});
-  symbols.add({"ROLL", 1, 20240101, 20240103});  // another name of the same instrument
+  symbols.add({"ROLL", 1, 20240101, 20240103});  // another name for the same instrument
   symbols.add({"ROLL", 2, 20240103, 20240104});
   CHECK(symbols.stands_for("ESH4", 1, kJan2));
   CHECK_FALSE(symbols.stands_for("ESH4", 2, kJan2));

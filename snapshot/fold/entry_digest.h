@@ -1,4 +1,4 @@
-// The digest of a state: XXH3-64 of its entries in the order of their keys, concatenated. Two
+// A state's digest: XXH3-64 of its entries, concatenated in key order. Two
 // states are considered equal if their digests are equal.
 //
 // Thread safety: one thread. Owns its memory.
@@ -9,11 +9,11 @@
 #include <memory>
 #include <span>
 
-struct XXH3_state_s;  // of <xxhash.h>
+struct XXH3_state_s;  // from <xxhash.h>
 
 namespace lapwing {
 
-// Computes the digest of entries or records. Each call adds one or several whole ones.
+// Computes the digest of entries or records. Each call adds one or more of them.
 class EntryDigest {
  public:
   EntryDigest();

@@ -2,7 +2,7 @@
 // record itself.
 //
 // A record replaces the entry without reading it, so reads() is false. Lost records leave no trace:
-// the last record that arrived remains the last. docs/explanation/state.md describes the keys.
+// the entry remains the last record that arrived. docs/explanation/state.md describes the keys.
 //
 // Thread safety: immutable.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lapwing {
 
-// Returns nullptr if the schema has no key, or if the key is larger than a key may be.
+// Returns nullptr if the schema has no key, or if its key exceeds the maximum size.
 std::unique_ptr<Fold> make_latest_fold(const Schema& schema);
 
 }  // namespace lapwing

@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// A fold of a bus with that schema, and the state after the records that it received.
+// A fold for a bus with this schema, and the state after the records that it received.
 template <typename Record>
 struct Latest {
   explicit Latest(const std::string& schema)

@@ -23,7 +23,7 @@ using Bytes = std::span<const std::byte>;
 using Slot = std::uint32_t;
 using Word = std::uint64_t;
 
-// A key as numbers that compare in the order of its bytes, padded with zeros. All keys of a state
+// A key as numbers that compare in byte order, padded with zeros. All keys of a state
 // have the same size, so the padding does not change their order.
 template <std::size_t kWords>
 struct KeyWords {
@@ -33,7 +33,7 @@ struct KeyWords {
 };
 
 // Reads `rest` bytes, 1 to 7, padded with zeros. Each load is within one 8-byte word: the caller
-// may have just stored the key as words, and a processor forwards a store only to a load within it.
+// may have just stored the key as words, and processors forward a store only to a load within it.
 Word last_word(const std::byte* at, std::size_t rest) {
   const auto two_loads = [&]<typename Part>(Part) {  // they overlap or are adjacent
     const int spare = 8 * static_cast<int>(sizeof(Word) - rest);
@@ -71,7 +71,7 @@ class MemoryState::Impl {
  public:
   static std::unique_ptr<Impl> make(const FoldShape& shape);
 
-  // If a shape has empty keys or keys above kKeyBytesMax, no key fits.
+  // If a shape has empty keys or keys longer than kKeyBytesMax, no key fits.
   explicit Impl(const FoldShape& shape)
       : key_bytes_(shape.key_bytes <= kKeyBytesMax ? shape.key_bytes : 0),
         entry_bytes_(shape.entry_bytes) {}
@@ -154,7 +154,7 @@ class MemoryState::Impl::Table final : public Impl {
  private:
   using Key = KeyWords<kWords>;
 
-  // The index contains slots, and finds them by the keys that they contain.
+  // The index contains slots and finds them by the keys they contain.
   struct SlotHash {
     using is_transparent = void;
     std::size_t operator()(Slot slot) const { return (*this)(table->words_at(slot)); }
@@ -184,7 +184,7 @@ class MemoryState::Impl::Table final : public Impl {
     const Table* table;
   };
 
-  // A walk visits a slot in about an eighth of the time that it takes to sort a new slot.
+  // Visiting a slot in a walk takes about an eighth of the time needed to sort a new slot.
   static constexpr std::size_t kWalkFactor = 8;
 
   // Erases without sorting. The cost of each walk is amortized over the slots taken since the last
@@ -224,7 +224,7 @@ class MemoryState::Impl::Table final : public Impl {
   const std::byte* entry_at(Slot slot) const { return slot_at(slot) + sizeof(Key); }
   std::byte* entry_at(Slot slot) { return slot_at(slot) + sizeof(Key); }
 
-  // The state of a slot in the order.
+  // Where a slot's key is in the order.
   struct Note {
     bool is_used = false;
     bool is_ordered = false;  // its key is in ordered_
@@ -254,8 +254,8 @@ class MemoryState::Impl::Table final : public Impl {
     free_.push_back(slot);
   }
 
-  // Entries that were added and removed since the last time cost nothing here: their slot is
-  // unused, or was reused and is in new_ once.
+  // Entries that were both added and removed since the last call cost nothing here: their slot is
+  // unused, or was reused and is in new_ only once.
   void bring_in_order() {
     for (const Key& key : gone_) ordered_.erase(key);
     gone_.clear();
@@ -279,9 +279,9 @@ class MemoryState::Impl::Table final : public Impl {
   std::vector<Note> notes_;       // by slot
   std::vector<Slot> free_;
   absl::flat_hash_set<Slot, SlotHash, SlotEqual> index_;
-  // The order as of its last use, and the changes since then: slots whose keys were added, and keys
-  // in it that were removed. Neither is longer than the largest number of entries that the state
-  // has held.
+  // The order as of its last use, and the changes since then: slots whose keys were
+  // added, and keys that were removed. Neither list is longer than the largest number of
+  // entries that the state has held.
   absl::btree_map<Key, Slot> ordered_;
   std::vector<Slot> new_;
   std::vector<Key> gone_;

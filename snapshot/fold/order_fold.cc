@@ -17,9 +17,9 @@ using dbn::Side;
 
 constexpr std::uint8_t kRecordUnits = sizeof(MboMsg) / dbn::kLengthUnit;
 
-// A key in two whole words, followed by a byte that does not belong to it. Keys are made several
-// times for each record. A processor forwards a whole word at once, but stalls if bytes that were
-// written separately are read together.
+// A key in two whole words, followed by a byte that is not part of it. Keys are built several times
+// per record. A processor forwards a whole word at once, but stalls if bytes that were written
+// separately are read together.
 class WordKey {
  public:
   WordKey(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
@@ -41,12 +41,12 @@ class WordKey {
 
 const WordKey kLossKey(0, 0, OrderEntryKind::kLoss, 0);
 
-// The prefix of all entries of one kind of an instrument.
+// The key prefix shared by all of an instrument's entries of one kind.
 Bytes kind_prefix(const WordKey& key) {
   return key.bytes().first(offsetof(OrderKey, order_id));
 }
 
-// Returns zeros if `bytes` has another size.
+// Returns zeros if `bytes` has a different size.
 template <typename Record>
 Record copy(Bytes bytes) {
   Record record{};
@@ -54,7 +54,7 @@ Record copy(Bytes bytes) {
   return record;
 }
 
-// Loads the entry of that key. Returns false if there is none.
+// Loads the entry with that key. Returns false if there is none.
 bool load(FoldState& state, const WordKey& key, OrderEntry& entry) {
   const std::byte* found = state.find(key.bytes());
   if (found != nullptr) std::memcpy(&entry, found, sizeof entry);
@@ -65,7 +65,7 @@ void save(FoldState& state, const WordKey& key, const OrderEntry& entry) {
   state.put(key.bytes(), std::as_bytes(std::span(&entry, 1)));
 }
 
-// Makes an entry that is not an order: a book, or the loss.
+// Makes an entry that is not an order: a book's entry or the loss entry.
 OrderEntry make_mark(Action action) {
   OrderEntry entry{};
   entry.msg.hd.length = kRecordUnits;
@@ -108,7 +108,7 @@ class Step {
 
   // --- The book
 
-  // The known part of the book from `place` on begins with this record.
+  // Starts the known part of the book at `place`, with this record.
   void begin_book(Sequence place, std::uint8_t book_flags) {
     book_changed_ = true;
     book_.msg.hd = msg_.hd;
@@ -137,9 +137,9 @@ class Step {
     }
   }
 
-  // A snapshot makes a bad book good if its beginning was seen, which means that the record before
-  // it is known. A snapshot that continues after a loss may lack its first orders. kFlagSnapshot
-  // stays set during both.
+  // A snapshot makes a bad book good if its beginning was seen, that is, if the record before it is
+  // known. A snapshot that continues after a loss may lack its first orders. kFlagSnapshot stays
+  // set during both.
   void follow_snapshot(bool is_cut) {
     if (!has(dbn::kFlagSnapshot)) return unset(dbn::kFlagSnapshot);
     const bool is_bad = (flags() & dbn::kFlagMaybeBadBook) != 0;
@@ -203,7 +203,7 @@ class Step {
     save(state_, order(), found);
   }
 
-  // Stores the resting order as in the record.
+  // Stores the resting order that the record describes.
   void rest(Sequence place) {
     if (msg_.size == 0) {
       note_misfit();
@@ -231,7 +231,7 @@ class Step {
     return entry;
   }
 
-  // Notes that the record contradicts the entries of a good book, so there is an error in the feed.
+  // Marks that the record contradicts a good book's entries, which means an error in the feed.
   void note_misfit() {
     const bool is_noted = book_.msg.order_id == sequence_;
     if (is_noted || is_stale(book_, lost_through_)) return;

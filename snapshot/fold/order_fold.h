@@ -1,5 +1,5 @@
-// The fold `orders`: the resting orders, with their remaining sizes and queue ranks, from DBN
-// market by order. Only this file implements these rules; docs/explanation/state.md defines them.
+// The fold `orders`: the resting orders, with remaining sizes and queue ranks, from DBN market by
+// order. Only this file implements the rules; docs/explanation/state.md defines them.
 //
 // lapwing/order_entry.h defines the entries.
 //

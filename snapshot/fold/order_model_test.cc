@@ -1,5 +1,5 @@
-// The fold `orders` compared with a model of its rules, on random records. A run may be interrupted
-// anywhere.
+// Compares the fold `orders` with a model of its rules, using random records. A run may be
+// interrupted anywhere.
 #include "testing/order_model.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ Sequence fold_steps(const std::vector<Step>& steps, std::size_t from, std::size_
   return sequence;
 }
 
-// Returns the state after it was written and loaded again, in any order.
+// Writes the state and reloads it in a random order; returns the result.
 MemoryState reload(const MemoryState& state, std::mt19937& random) {
   const OrderFold fold;
   std::vector<std::vector<std::byte>> entries;

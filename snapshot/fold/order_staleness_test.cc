@@ -1,4 +1,4 @@
-// When the fold `orders` considers a book valid, and its books of tops.
+// Tests when the fold `orders` considers a book valid, and its books of tops.
 #include <catch2/catch.hpp>
 
 #include "testing/order_records.h"

@@ -17,7 +17,7 @@ constexpr std::size_t kTimesPerRead = 2048;
 
 struct IndexExtent {
   bool missing = false;
-  std::uint64_t surplus = 0;  // unchecked entries beyond the maximum of a segment
+  std::uint64_t surplus = 0;  // unchecked entries beyond a segment's maximum
 };
 
 // Calls visit(entry, is_last) for every whole entry.

@@ -12,17 +12,17 @@
 namespace lapwing {
 
 struct IndexState {
-  bool missing = false;       // a publisher does not continue in a segment without one
+  bool missing = false;       // a publisher does not continue a segment without an index
   std::uint64_t entries = 0;  // valid ones
-  std::uint64_t invalid = 0;  // without the last one, which may be being written
+  std::uint64_t invalid = 0;  // without the last one, which may be half written
 
   bool is_right() const { return !missing && invalid == 0; }
 };
 
 absl::StatusOr<IndexState> inspect_index(const JournalFiles& files, std::uint64_t segment);
 
-// Replaces the index by one with only its valid entries: temporary name, sync, rename, sync of the
-// directory.
+// Replaces the index with one that contains only its valid entries: temporary name, sync, rename,
+// directory sync.
 absl::Status rewrite_index(const JournalFiles& files, std::uint64_t segment);
 
 }  // namespace lapwing

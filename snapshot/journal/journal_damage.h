@@ -1,4 +1,4 @@
-// Damage at one position of a journal.
+// Damage at one position in a journal.
 //
 // Thread safety: plain values.
 #pragma once
@@ -27,7 +27,7 @@ struct JournalDamage {
   }
 };
 
-// Receives each damage as it is found. Returns false to stop the search.
+// Receives each damaged position as it is found. Returns false to stop the search.
 using DamageSink = std::function<bool(const JournalDamage&)>;
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// The directories of journals: the paths of their files, and the list of their segments.
+// Journal directories: the paths of their files, and the list of their segments.
 //
 // Thread safety: plain values and pure functions; borrows the Disk.
 #pragma once
@@ -28,7 +28,7 @@ struct JournalFiles {
   }
 };
 
-// Returns the files of the journal in `begin`.
+// Returns the files of the journal that `begin` names.
 JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
                               const SessionBegin& begin);
 

@@ -9,7 +9,7 @@
 namespace lapwing {
 namespace {
 
-// True if the status concerns the file, and not the disk or our permissions.
+// True if the status is about the file, and not about the disk or our permissions.
 bool is_damage(const absl::Status& status) {
   switch (errc_of(status)) {
     case Errc::kNotFound:
@@ -27,7 +27,7 @@ class Proof {
   Proof(const JournalFiles& files, Sequence durable, ProofDepth depth, const DamageSink& sink)
       : files_(files), reader_(files), durable_(durable), depth_(depth), sink_(sink) {}
 
-  // Verifies from n on, within one segment and up to `last`, and moves n beyond the checked part.
+  // Verifies from n on, up to `last` within one segment, and moves n beyond the checked part.
   // Returns false if the sink has stopped the search.
   absl::StatusOr<bool> step(Sequence& n, Sequence last) {
     const std::uint64_t segment = files_.geometry.segment_of(n);

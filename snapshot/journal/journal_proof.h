@@ -1,6 +1,6 @@
-// Verifies ranges of a journal without delivering them: for a starting publisher, and for `verify`.
+// Verifies ranges of a journal without delivering them, for a starting publisher and for `verify`.
 //
-// Thread safety: one thread at a time per Disk call; no state.
+// Thread safety: no state; one thread at a time may use the Disk.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ constexpr SequenceRange intersect(const SequenceRange& a, const SequenceRange& b
   return {a.first > b.first ? a.first : b.first, a.last < b.last ? a.last : b.last};
 }
 
-// The sequences of this journal that were used for records, ascending: its sessions, without voids.
-// A session without an end counts up to `open_last`.
+// The sequences used for records in this journal, ascending: its sessions without voids. A session
+// that has no end counts up to `open_last`.
 std::vector<SequenceRange> record_ranges(const SessionLog& sessions, const Id128& journal_id,
                                          Sequence open_last);
 
@@ -41,8 +41,8 @@ enum class ProofDepth {
 // Called with the number of records verified or skipped since the last call.
 using ProofProgress = std::function<void(std::uint64_t records)>;
 
-// Verifies the records of `ranges` within `wanted`, which must be durable, and passes any damage to
-// the sink. Errors: those of the disk only.
+// Verifies the records in `ranges` that are within `wanted`, which must be durable, and passes any
+// damage to the sink. Errors: those of the disk only.
 absl::Status prove(const JournalFiles& files, const std::vector<SequenceRange>& ranges,
                    const SequenceRange& wanted, ProofDepth depth, const DamageSink& sink,
                    const ProofProgress& progress = nullptr);

@@ -30,7 +30,7 @@ JournalRun gap_to(Sequence last, GapCause cause, std::string detail = "") {
   return run;
 }
 
-// kRecordBytes 0: the size in the geometry.
+// kRecordBytes 0 means the size in the geometry.
 template <std::size_t kRecordBytes>
 void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, std::uint64_t count,
                       std::byte* out) {
@@ -42,8 +42,8 @@ void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, st
   }
 }
 
-// Copies the records of `count` slots, packed. The sizes of the shipped schemas have their own
-// loops, because a copy of constant size is a few moves, and any other is a call.
+// Copies the records of `count` slots, packed. The shipped schemas' record sizes have their own
+// loops, because a constant-size copy is a few moves and any other copy is a call.
 void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::uint64_t count,
                   std::byte* out) {
   switch (geometry.record_bytes) {
@@ -99,12 +99,12 @@ Sequence JournalReader::State::void_free_last(Sequence n) const {
   return next == voids.end() ? UINT64_MAX : next->first - 1;
 }
 
-// Returns the first sequence of its first session, which must exist.
+// Returns the first sequence of the journal's first session, which must exist.
 Sequence JournalReader::State::first_of_journal() const {
   return sessions.sessions_of(files.journal_id).front().first();
 }
 
-// Returns the gap at n, if there is one that is known without opening a file.
+// Returns the gap at n if one is known without opening a file.
 std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
                                                        const JournalBounds& bounds) const {
   const auto there = std::ranges::lower_bound(voids, n, {}, &Void::last);
@@ -114,15 +114,15 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   return std::nullopt;
 }
 
-// Explains why the segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
-// `limit` is the last sequence that may be read; there is no void before it.
+// Explains why n's segment could not be opened: it was pruned since, lost, or is damaged as a
+// whole. `limit` is the last sequence that may be read; there is no void before it.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {
   const std::string message(status.message());
   const Sequence segment_last = files.geometry.segment_last(files.geometry.segment_of(n));
   switch (errc_of(status)) {
     case Errc::kDamaged:
-    case Errc::kAbiMismatch:  // in a journal whose sessions this program could read
+    case Errc::kAbiMismatch:  // although this program could read the journal's sessions
     case Errc::kNotALapwingFile:
       return gap_to(std::min(limit, segment_last), GapCause::kDamaged, message);
     case Errc::kNotFound:
@@ -235,7 +235,7 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
     const std::uint64_t room = out.size() / geometry.record_bytes;
     if (auto damage = reader.load(n, bounds.durable, load_limit, room)) {
       if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
-      reader.close();  // so that the next read tries to open them again
+      reader.close();  // so the next read tries to open them again
       return state_->missing_to(damage->last, damage->text());
     }
   }

@@ -1,8 +1,8 @@
 // Reads records from a journal: in sequence, from any position, or from a wall-clock time.
 //
-// Works with and without a running publisher, and writes nothing. Returned records were verified by
-// snapshot/journal/segment_reader.h: by their sum at or below durable, and always by their exact
-// stamp. A wrong record at or below durable is never returned.
+// Works with or without a running publisher, and writes nothing. Returned records were verified by
+// snapshot/journal/segment_reader.h: always by their exact stamp, and at or below durable also by
+// their sum. A wrong record at or below durable is never returned.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -24,17 +24,17 @@
 
 namespace lapwing {
 
-// The result of one read. Exactly one of: count > 0; a gap; neither (nothing at n yet).
+// The result of one read: count > 0, a gap, or neither (nothing at n yet).
 struct JournalRun {
   std::uint64_t count = 0;  // records copied, sequences n … n + count - 1
   bool gap = false;
   Sequence gap_last = 0;             // the gap is n … gap_last
   GapCause cause = GapCause::kVoid;  // kVoid, kPruned or kDamaged
   std::string detail;                // damaged: file, offset, sequence
-  // kDamaged because a file is missing. Another read may find it, if it is restored, unless its
-  // directory was removed.
+  // kDamaged because a file is missing. If the file is restored, another read may find it, unless
+  // its directory was removed.
   bool missing_file = false;
-  AnchorState directory = AnchorState::kStands;  // of the journal, if a file is missing
+  AnchorState directory = AnchorState::kStands;  // the journal's, if a file is missing
 };
 
 // The result of map().
@@ -44,19 +44,19 @@ struct MappedRun {
   SegmentMapping mapping;
 };
 
-// The trusted part of the journal, as of now. If there is a ring file of the journal's last session
-// and of this boot, it comes from page 1, whether or not the publisher is running. Otherwise it
+// The trusted part of the journal, as of now. If the journal's last session has a ring file from
+// this boot, it comes from the ring's page 1, whether or not the publisher is running. Otherwise it
 // comes from settled_bounds().
 struct JournalBounds {
-  Sequence durable = 0;   // sums exist up to here
-  Sequence archived = 0;  // exact stamps exist up to here
+  Sequence durable = 0;   // sums exist up to this sequence
+  Sequence archived = 0;  // exact stamps exist up to this one
   Sequence oldest = 1;
 };
 
 class JournalReader {
  public:
   // `journal_root` contains `sessions`; the segments are in <journal_root>/<journal id>. The disk
-  // is anchored there, so that a root can still be read after it was moved. Errors: kNotFound,
+  // is anchored there, so the root can still be read after it was moved. Errors: kNotFound,
   // kDamaged, kNotPermitted, kNotALapwingFile.
   static absl::StatusOr<std::unique_ptr<JournalReader>> open(Disk& disk,
                                                              const std::string& journal_root,
@@ -68,14 +68,14 @@ class JournalReader {
   // Reads `sessions` again and closes the open files. Call it after a session change.
   absl::Status refresh();
 
-  // Copies records n, n+1, … (packed, record_bytes each) while they are at or below
-  // bounds.archived, in one segment, and fit into `out`, which must have room for at least one.
+  // Copies records n, n+1, … (packed, record_bytes each) as long as they are at or below
+  // bounds.archived, are in one segment, and fit into `out`, which must have room for at least one.
   //
-  // If the journal does not have record n, returns a gap with its cause and end:
+  // If the journal does not have record n, returns a gap with its cause and its end:
   // - kVoid, up to the void's end.
-  // - kPruned, below bounds.oldest or below the sequence that retention has recorded since, except
+  // - kPruned, below bounds.oldest or below the sequence that retention has since recorded, except
   //   in the open segment.
-  // - kDamaged, up to the end of the damaged block, of the segment with a damaged header, or of
+  // - kDamaged, up to the end of the damaged block, the segment with a damaged header, or the
   //   consecutive missing segments. The next read looks for a missing file again.
   //
   // Errors: kInvalidArgument, kNotPermitted, kSystem.
@@ -87,16 +87,16 @@ class JournalReader {
   // kNotFound (n is in a void); kPruned, kDamaged; those of map_segment().
   absl::StatusOr<MappedRun> map(Sequence n, const JournalBounds& bounds);
 
-  // Returns a sequence from which a read misses no record that was published at or after `wall_ns`.
+  // Returns a sequence such that reading from it misses no record published at or after `wall_ns`.
   // It is exact or slightly early, and never below the oldest retained.
   absl::StatusOr<Sequence> find_time(std::uint64_t wall_ns, const JournalBounds& bounds);
 
-  // The bounds that the files alone prove, for readers without a publisher and without its ring
-  // file: from the last session's `end`, or from its sums. archived equals durable, because the
-  // next publisher will cut there. So no record is read that the cut removes.
+  // The bounds that the files alone prove, for readers without a publisher or its ring file: from
+  // the last session's `end`, or from its sums. archived equals durable, because the next publisher
+  // will cut there. So a reader never reads a record that the cut removes.
   absl::StatusOr<JournalBounds> settled_bounds();
-  // The newest sequence that the last session of a failed journal published; kNoSequence if
-  // unknown. Errors: of the disk.
+  // The newest sequence published by a failed journal's last session; kNoSequence if unknown.
+  // Errors: those of the disk.
   absl::StatusOr<Sequence> published() const;
 
  private:

@@ -29,7 +29,7 @@ std::unique_ptr<JournalReader> open_reader(JournalFixture& journal) {
   return std::move(*reader);
 }
 
-// The result of a whole pass over n … last: correct records, and the gaps between them.
+// The result of a full pass over n … last: correct records, and the gaps between them.
 struct Pass {
   std::uint64_t records = 0;
   std::vector<std::pair<Sequence, Sequence>> gaps;
@@ -37,7 +37,7 @@ struct Pass {
   std::vector<std::string> details;
 };
 
-// Reads to the end of the bounds. Every record must be correct. Fails on a hole or a repetition.
+// Reads to the end of the bounds. Every record must be correct. Fails on a missing or repeated one.
 Pass read_all(JournalReader& reader, const JournalFixture& journal, const JournalBounds& bounds,
               Sequence from = 1, std::size_t records_at_once = 100) {
   Pass pass;
@@ -445,13 +445,13 @@ TEST_CASE("A segment that is a link is not followed") {
 TEST_CASE("A time finds its record or one shortly before, never a later one") {
   JournalFixture journal;
   build(journal);
-  // One entry per 50 records, 1,000 ns apart. Record n was published at n × 20 ns at the latest.
+  // One entry per 50 records, 1,000 ns apart. Record n was published no later than n × 20 ns.
   for (Sequence n = 50; n <= 2100; n += 50) journal.write_time(n, n * 20);
   const auto expect = [&](std::uint64_t wall_ns, Sequence oldest = 1) {
     return *open_reader(journal)->find_time(wall_ns, {kDurable, kArchived, oldest});
   };
   REQUIRE(expect(0) == 1);
-  REQUIRE(expect(1000) == 1);  // by 1,000 the first 50 were published, perhaps exactly then
+  REQUIRE(expect(1000) == 1);  // by time 1,000 the first 50 were published, perhaps exactly then
   REQUIRE(expect(1001) == 51);
   REQUIRE(expect(20'000) == 951);
   REQUIRE(expect(20'001) == 1001);
@@ -462,7 +462,7 @@ TEST_CASE("A time finds its record or one shortly before, never a later one") {
     const Sequence right = (wall_ns - 1) / 1000 * 50 + 1;
     REQUIRE(expect(wall_ns) == std::min<Sequence>(right, 2101));
   }
-  // If entries are damaged or files are missing, the result can only become lower.
+  // If entries are damaged or files are missing, the result can only get lower.
   for (std::uint64_t i = 3; i < 12; ++i) flip_bit(journal.file(1, "idx"), i * 32 + 4, 3);
   flip_bit(journal.file(2, "idx"), 1, 0);
   for (std::uint64_t wall_ns = 1; wall_ns < 43'000; wall_ns += 333) {

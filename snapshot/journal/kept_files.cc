@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds those of the group
+constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds group permissions
 
 std::string name_of(const KeptFiles& kind, std::uint64_t hash) {
   return absl::StrFormat("%016x.%s", hash, kind.suffix);

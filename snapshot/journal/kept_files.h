@@ -1,7 +1,7 @@
-// Small files that a journal keeps for its sessions, each named by the hash of its content:
+// Small files that a journal keeps for its sessions, each named after the hash of its contents:
 // <journal root>/<directory>/<hash, 16 hex digits>.<suffix>. They move with the journal.
 //
-// Thread safety: free functions; one writer for a journal.
+// Thread safety: free functions; one writer per journal.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ struct KeptFiles {
   std::string path(const std::string& journal_root, std::uint64_t hash) const;
 };
 
-// Stores the content durably, under its name. Does not rewrite a file that has this content
-// already. Errors: kNoSpace, kNotPermitted, kSystem.
+// Stores the contents durably under their name. Does not rewrite a file that already has them.
+// Errors: kNoSpace, kNotPermitted, kSystem.
 absl::Status keep_file(Disk& disk, const std::string& journal_root, const KeptFiles& kind,
                        std::uint64_t hash, const std::string& content);
 
-// Reads the content, without checking its hash. Errors: kNotFound, kNotPermitted, kDamaged (too
+// Reads the contents without checking their hash. Errors: kNotFound, kNotPermitted, kDamaged (too
 // long), kSystem.
 absl::StatusOr<std::string> read_kept_file(Disk& disk, const std::string& journal_root,
                                            const KeptFiles& kind, std::uint64_t hash);

@@ -4,7 +4,7 @@
 
 namespace lapwing {
 
-// The sessions of a journal are adjacent, because a discarded journal is never continued.
+// A journal's sessions are adjacent, because a discarded journal is never continued.
 std::vector<ListedJournal> listed_journals(const std::vector<SessionRecord>& sessions) {
   std::vector<ListedJournal> journals;
   for (const SessionRecord& session : sessions) {

@@ -1,6 +1,6 @@
-// The journals of a journal root in the order in which publishers began them.
+// The journals in a journal root, in the order in which they were begun.
 //
-// A publisher begins another journal if the last one failed. All journals except the newest are
+// A publisher begins a new journal if the last one failed. All journals except the newest are
 // discarded: nothing is added to them, and their files are kept until retention removes them.
 //
 // Thread safety: plain values and free functions.
@@ -24,10 +24,10 @@ struct ListedJournal {
   const Id128& id() const { return first.begin.journal_id; }
 };
 
-// Lists the journals, oldest first. `sessions` are those of one journal root.
+// Lists the journals, oldest first. All `sessions` are from one journal root.
 std::vector<ListedJournal> listed_journals(const std::vector<SessionRecord>& sessions);
 
-// Whether files of a discarded journal still contain records. Errors: those of the disk.
+// True if a discarded journal's files still contain records. Errors: those of the disk.
 absl::StatusOr<bool> holds_records(Disk& disk, const std::string& journal_root,
                                    const ListedJournal& journal);
 

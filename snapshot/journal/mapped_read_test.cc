@@ -44,7 +44,7 @@ class Reading {
     return *run;
   }
 
-  // Returns the numbers of records read and lost in gaps, from `next` to the end.
+  // Returns the number of records read and the number lost in gaps, from `next` to the end.
   std::pair<std::uint64_t, std::uint64_t> read_to_end(std::size_t records_at_once = kMany) {
     std::uint64_t records = 0;
     std::uint64_t lost = 0;

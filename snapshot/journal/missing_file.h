@@ -1,5 +1,5 @@
-// How long, and how often, a reader of a journal retries a missing file before its records count as
-// lost. The file may be being moved or restored.
+// How long and how often a journal reader retries a missing file before its records count as lost.
+// The file may be in the middle of being moved or restored.
 #pragma once
 
 #include <cstdint>

@@ -88,8 +88,8 @@ absl::StatusOr<Sequence> read_published(const JournalFiles& files) {
   return contents->published;
 }
 
-// Lists the names first, so that the recorded value covers everything that retention removes
-// meanwhile.
+// Lists the names first, so that the recorded value covers everything that retention removes in the
+// meantime.
 absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files) {
   auto segments = list_segments(files);
   if (!segments.ok()) return segments.status();

@@ -1,5 +1,5 @@
-// The file `retention` of a journal: the oldest sequence that retention has kept, and the newest
-// published one if the journal failed.
+// A journal's `retention` file: the oldest sequence that retention has kept and, if the journal
+// failed, the newest published one.
 //
 // It is written and synced before a segment is unlinked. So a missing segment at or above its value
 // was not removed by retention: its records are lost, and this is reported to readers. If the file
@@ -21,15 +21,15 @@ namespace lapwing {
 
 inline constexpr char kRetentionFileName[] = "retention";
 
-// The oldest kept sequence in `retention` of that journal; 1 if there is none. Errors: those of the
-// disk.
+// The oldest kept sequence in that journal's `retention`; 1 if there is
+// none. Errors: those of the disk.
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files);
 
-// The newest sequence that the last session of a failed journal published, even if the journal does
-// not have it; kNoSequence if unknown. Errors: those of the disk.
+// The newest sequence published by a failed journal's last session, even if the journal does not
+// contain it; kNoSequence if unknown. Errors: those of the disk.
 absl::StatusOr<Sequence> read_published(const JournalFiles& files);
 
-// The segments that a journal retains, and the oldest sequence. If the segment of a later record is
+// The segments that a journal retains, and the oldest sequence. If a later record's segment is
 // missing, the record is lost, not pruned.
 struct RetainedSegments {
   std::vector<std::uint64_t> segments;  // existing ones, ascending; none below `oldest`
@@ -40,7 +40,7 @@ struct RetainedSegments {
 // retained. A segment below a hole could not be unlinked, and does not count.
 absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files);
 
-// The open file, for the archiver, which removes segments.
+// The open file, used by the archiver, which removes segments.
 class RetentionFile {
  public:
   // Creates the file if it is missing, synced with its name. Errors: kNoSpace, kNotPermitted,

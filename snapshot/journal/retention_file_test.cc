@@ -46,7 +46,7 @@ TEST_CASE("Without the file nothing was removed, whatever segments are missing")
 TEST_CASE("The record of retention is valid whether more or fewer segments exist") {
   JournalFixture journal;
   build_retained(journal, 2);
-  CHECK(oldest(journal) == 1);  // recorded, and killed before anything was unlinked
+  CHECK(oldest(journal) == 1);  // recorded, but killed before anything was unlinked
   remove_segment(journal, 0);
   CHECK(oldest(journal) == 1025);
   remove_segment(journal, 1);

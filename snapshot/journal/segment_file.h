@@ -19,9 +19,9 @@ SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry
                                   std::uint64_t segment, const SchemaLabel& schema,
                                   std::uint64_t wall_ns);
 
-// Ok if `header` is that of this segment of this journal. `path` is only used in messages. Errors:
+// Ok if `header` belongs to this segment of this journal. `path` is only used in messages. Errors:
 // kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, or a field that does not
-// belong to this segment).
+// match this segment).
 absl::Status check_segment_header(const SegmentHeader& header, const Id128& journal_id,
                                   const JournalGeometry& geometry, std::uint64_t segment,
                                   const std::string& path);
@@ -30,10 +30,10 @@ inline std::uint64_t segment_file_bytes(const JournalGeometry& geometry) {
   return kSegmentHeaderBytes + geometry.segment_bytes();
 }
 
-// Releases the space that the segment of `last` has reserved after the block of `last`. There are
-// no records in it: it still reads as zeros, and the file keeps its size. So processes that read or
-// map the file are not affected. Returns ok without doing anything if the file system does not
-// support it.
+// Releases the space that `last`'s segment has reserved after `last`'s block. It
+// contains no records, it still reads as zeros, and the file keeps its size, so
+// processes that read or map the file are not affected. Returns ok without doing
+// anything if the file system does not support this.
 absl::Status release_reserved_space(Disk& disk, FileHandle jnl, const JournalGeometry& geometry,
                                     Sequence last);
 

@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<SumEntry>> read_sums(const JournalFiles& files, std::
   return sums;
 }
 
-// Returns what is wrong with the block for records up to `last`; empty if nothing is.
+// Returns what is wrong with the block's records up to `last`; empty if nothing is.
 std::string defect_of(const JournalFiles& files, std::uint64_t block, const SumEntry& sum,
                       std::span<const std::byte> bytes, Sequence last) {
   const JournalGeometry& geometry = files.geometry;

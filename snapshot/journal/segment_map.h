@@ -20,7 +20,7 @@ struct SegmentMapping {
   std::span<const std::byte> slots;  // part of the pages: first … last, contiguous
 };
 
-// `first` … `last` must be durable records of one segment without a void among them. Errors: those
+// `first` … `last` must be durable records of one segment with no void between them. Errors: those
 // of Disk::map_finished; kNotFound, kDamaged with file, offset and sequence, kNotALapwingFile,
 // kAbiMismatch, kSystem.
 absl::StatusOr<SegmentMapping> map_segment(const JournalFiles& files, Sequence first,

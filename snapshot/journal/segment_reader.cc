@@ -54,7 +54,7 @@ absl::Status SegmentReader::open(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-// Maps the open segment, whose records must all be durable. True if it is mapped.
+// Maps the open segment, whose records must all be durable. Returns true if it is mapped.
 bool SegmentReader::map_segment() {
   if (is_mappable_ && !mapped_) {
     mapped_ = files_.disk->map_finished(jnl_.get());
@@ -73,7 +73,7 @@ bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   const std::uint64_t first_block = geometry.block_of(request.n);
   run_first_ = geometry.block_first(first_block);
   const Sequence run_last = run_first_ + kReadRunBytes / geometry.slot_bytes - 1;
-  // Not more than the caller copies at once, because the rest would have to be populated again.
+  // No more than the caller copies now, because the rest would have to be populated again.
   const Sequence last = std::min({request.n + wanted - 1, run_last, request.limit});
   request_ = {request.n, request.durable, last};
   const std::size_t block_count = geometry.block_of(last) - first_block + 1;
@@ -117,7 +117,7 @@ bool SegmentReader::extend() {
   const Sequence next = window_last_ + 1;
   const std::uint64_t block = files_.geometry.block_of(next);
   if (block >= end_block_ || next > request_.limit) return false;
-  if (next != files_.geometry.block_first(block)) return false;  // not all of its block is verified
+  if (next != files_.geometry.block_first(block)) return false;  // its block is not all verified
   std::string defect;                                            // the next load() finds it again
   return add_to_window(block, defect);
 }
@@ -156,8 +156,8 @@ absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t bloc
   return absl::OkStatus();
 }
 
-// Returns the last sequence of the block that is verified, contiguously from the requested one.
-// Below the block's first if there is none; `defect` is then the reason.
+// Returns the block's last sequence up to which all are verified, from the requested one on. Below
+// the block's first if there is none; `defect` then contains the reason.
 Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
                                     std::string& defect) const {
   const JournalGeometry& geometry = files_.geometry;

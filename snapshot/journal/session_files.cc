@@ -39,7 +39,7 @@ absl::Status SessionFiles::open_files(OpenMode mode) {
       files_[copy] = *std::move(file);
       continue;
     }
-    // A reader can do without a copy that is not a file; a writer cannot write it.
+    // A reader can do without a copy that is not a file, but a writer cannot write to it.
     const Errc code = errc_of(file.status());
     const bool is_readers_choice = mode == OpenMode::kRead && code == Errc::kNotALapwingFile;
     if (code != Errc::kNotFound && !is_readers_choice) return file.status();
@@ -61,8 +61,8 @@ absl::Status SessionFiles::create_missing() {
   return created ? disk_->sync_directory(directory_) : absl::OkStatus();
 }
 
-// A session's begin is synced before its first segment is made, so no segment belongs to an empty
-// log.
+// A session's begin is synced before its first segment is created, so no segment belongs to an
+// empty log.
 absl::Status SessionFiles::check_not_lost() const {
   if (name_ != kSessionsFileName) return absl::OkStatus();
   const auto journals = list_journals(*disk_, directory_);
@@ -156,7 +156,7 @@ absl::Status SessionFiles::make_room(std::uint64_t wanted, std::uint64_t needed)
   return absl::OkStatus();
 }
 
-// Writes zeros behind the end. Allocating the file from its beginning would fill the hole of a
+// Writes zeros after the end. Allocating the file from its beginning would fill the hole in a
 // shortened log.
 absl::Status SessionFiles::grow(std::uint64_t rows) {
   static constexpr std::byte kZeros[kSessionsGrowthBytes] = {};

@@ -2,11 +2,11 @@
 // SessionLog (session_log.h) interprets the rows.
 //
 // Invariants
-//  1. A row is written to the first file, synced, then to the copy, synced. At every moment at
-//     least one copy of it is whole. The rows of a batch are written without syncs.
+//  1. A row is written to the first file and synced, then to the copy and synced. At any time, at
+//     least one copy is whole. The rows in a batch are written without syncs.
 //  2. A writer holds the locks of both files. It locks the existing files before it creates or
 //     changes anything.
-//  3. The files grow by zeros, ahead of need. Rows whose space was given back keep their offsets.
+//  3. The files are extended with zeros in advance. Releasing space does not move any row.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -29,7 +29,7 @@ namespace lapwing {
 inline constexpr char kSessionsFileName[] = "sessions";
 inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
-inline constexpr std::size_t kSessionRowsTogether = 128;  // in one write of a batch
+inline constexpr std::size_t kSessionRowsTogether = 128;  // in one batch write
 
 class SessionFiles {
  public:
@@ -41,10 +41,10 @@ class SessionFiles {
 
   // Opens and locks both files, and creates missing ones. Errors: those of SessionLog::open.
   absl::Status open_to_write(std::uint64_t lock_retry_ns);
-  // Opens the files that exist, unless both are open already. A reader needs only one of them.
+  // Opens the files that exist, unless both are already open. A reader needs only one of them.
   absl::Status open_to_read();
   bool any_open() const { return files_[0].valid() || files_[1].valid(); }
-  // For files without a row: kDamaged if segments exist beside them.
+  // For files without rows: kDamaged if there are segments next to them.
   absl::Status check_not_lost() const;
 
   std::string path(std::size_t copy) const;
@@ -57,20 +57,20 @@ class SessionFiles {
   // Writes `row` at row.index to both files and syncs them, or adds it to the batch.
   absl::Status write(const SessionEntry& row);
   void begin_batch() { batch_.emplace(); }
-  // Writes the rest of the batch; sync() makes it durable.
+  // Writes the batch's remaining rows; sync() makes it durable.
   absl::Status end_batch();
-  // Overwrites a row of `copy` with that of the other copy, without a sync.
+  // Overwrites a row in `copy` with the one in the other copy, without a sync.
   absl::Status restore(std::size_t copy, std::uint64_t index);
   absl::Status sync();
-  // Grows both files to `wanted` rows. On a full disk `needed` rows are enough. Does nothing in a
-  // batch, whose rows themselves make the files longer.
+  // Grows both files to `wanted` rows. On a full disk, `needed` rows are enough. Does nothing in a
+  // batch, because its rows extend the files.
   absl::Status make_room(std::uint64_t wanted, std::uint64_t needed);
-  // Gives back the space of the rows between row 0 and `first`. They must be invalid already: a
-  // file system without holes keeps them.
+  // Releases the space of the rows between row 0 and `first`. These rows must already be invalid,
+  // because a file system that does not support holes keeps them.
   absl::Status give_back_before(std::uint64_t first);
 
   std::vector<FileHandle> handles() const { return {files_[0].get(), files_[1].get()}; }
-  // The paths that no longer name the open files: somebody has removed or replaced them.
+  // The paths that no longer name the open files, because they were removed or replaced.
   std::vector<std::string> lost_names() const;
 
  private:
@@ -84,7 +84,7 @@ class SessionFiles {
   std::string directory_;
   std::string name_;
   OpenFile files_[kCopies];
-  // Successive rows that are not written yet; nullopt while each row is written and synced at once.
+  // Successive rows not written yet; nullopt while each row is written and synced at once.
   std::optional<std::vector<SessionEntry>> batch_;
 };
 

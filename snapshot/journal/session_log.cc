@@ -127,7 +127,7 @@ absl::Status SessionLog::load_front() {
   return absl::OkStatus();
 }
 
-// Takes every entry from next_index_ on. Keeps the entries before a damaged one.
+// Reads every entry from next_index_ on. Keeps the entries before a damaged one.
 absl::Status SessionLog::load_entries() {
   const absl::StatusOr<std::uint64_t> bytes = files_.bytes();
   if (!bytes.ok()) return bytes.status();
@@ -154,8 +154,8 @@ absl::Status SessionLog::load_entries() {
   return absl::OkStatus();
 }
 
-// Refuses files that are too large. The zeros after the last entry are read as well, and a hole
-// that was never part of a log takes hours to read, but no space on disk.
+// Refuses files that are too large. The zeros after the last entry are read as well, and a large
+// hole that was never part of a log takes hours to read although it uses no disk space.
 absl::Status SessionLog::check_size(std::uint64_t bytes) const {
   if (bytes > bytes_max_) {
     return make_error(Errc::kLimit, absl::StrCat(files_.path(0), " or its copy has ", bytes,
@@ -223,8 +223,8 @@ absl::Status SessionLog::heal() {
   return synced.ok() && first_row_ > 0 ? files_.give_back_before(first_row_) : synced;
 }
 
-// All rows of a journal have the version of its first row. Only its first listed begin defines that
-// version, so a row with another version is damage.
+// All rows of a journal have the version of its first row. The first listed begin of the journal
+// defines that version, so a row with another version is damaged.
 std::uint32_t SessionLog::version_for(const SessionEntry& entry) const {
   const SessionRecord* const before = table_.last();
   if (before != nullptr && before->begin.journal_id == entry.journal_id) {
@@ -242,7 +242,7 @@ absl::Status SessionLog::append(SessionEntry entry) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat(files_.where(next_index_), ": ", defect));
   }
-  // Any entry but an end leaves room for one more: the end.
+  // Any entry except an end leaves room for one more, the end.
   const std::uint64_t rows = next_index_ + (entry.kind == SessionEntryKind::kEnd ? 1 : 2);
   if (const absl::Status fits = check_rows(rows); !fits.ok()) return fits;
   const absl::Status room = files_.make_room(next_index_ + kSessionEntriesAhead, rows);
@@ -327,7 +327,7 @@ absl::Status SessionLog::append_sessions(const SessionLog& from) {
   return status;
 }
 
-// Without a session, returns an entry that the rules do not allow.
+// If there is no session, returns an entry that the rules do not allow.
 SessionEntry SessionLog::entry_of_last(SessionEntryKind kind) const {
   SessionEntry entry{};
   entry.kind = kind;

@@ -1,19 +1,19 @@
 // journal/sessions and its copy: every session's begin, reservations and end.
 //
 // An entry is written to the first file and synced, and then written to the copy and synced.
-// Reading takes an entry from either copy that is valid. An entry that is valid in neither is
-// damage, unless both copies are empty from there on, which is the end. Readers (open_read_only)
-// write nothing. A writer (open) first repairs the copy that lags behind, and syncs both. The files
-// grow ahead: even on a full disk there is room for some reservations, and always for an end.
-// SessionFiles (session_files.h) locks, writes, syncs and grows the files.
+// Each entry is read from a copy in which it is valid. An entry that is valid in neither is
+// damaged, unless both copies are empty from there on, which marks the end. Readers
+// (open_read_only) write nothing. A writer (open) first repairs the copy that lags behind, and
+// syncs both. The files grow in advance: even on a full disk there is room for some reservations,
+// and always for an end. SessionFiles (session_files.h) locks, writes, syncs and grows the files.
 //
-// Shortening: forget_before() drops the rows of sessions without remaining records. Row 0 becomes a
-// row of kind kShortened, with the index of the first valid row and the hash of the row before it.
-// Then the space in between is released. Every other row keeps its offset, so readers that have the
-// files open continue as before. If only one copy was shortened, that copy is used.
+// Shortening: forget_before() drops the rows of sessions that have no records left. Row 0 becomes a
+// kShortened row, with the index of the first valid row and the hash of the row before it. Then the
+// space in between is released. Every other row keeps its offset, so readers that have the files
+// open are not affected. If only one copy was shortened, that copy is used.
 //
-// A journal root with segments but without a log, or with a log without entries, is damaged, not
-// new: it is unknown which sequences were used. `lapwing repair` rebuilds the log.
+// A journal root that has segments, but no log or an empty one, is damaged, not new: it is unknown
+// which sequences were used. `lapwing repair` rebuilds the log.
 //
 // Invariants
 //  1. Every reported session is valid in at least one copy and obeys session_rules.h.
@@ -41,8 +41,8 @@ namespace lapwing {
 inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // entries to reserve room for
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // without dropped ones
 inline constexpr std::uint64_t kSessionRowsForgotten = 1024;  // the minimum to drop at a time
-// A reader may find an entry half written by a running publisher. It is damage if it is still
-// invalid after this many re-reads.
+// A reader may find an entry half written by a running publisher. It counts as damage if it is
+// still invalid after this many re-reads.
 inline constexpr int kSessionRereads = 3;
 
 // An entry that is valid only in the other copy.
@@ -61,8 +61,8 @@ class SessionLog {
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // `bytes_max` applies to each of the two files. Errors: kNotFound if there are neither files nor
-  // segments, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
+  // `bytes_max` applies to each of the two files. Errors: kNotFound if neither files nor segments
+  // exist, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
   // bytes_max).
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory,
                                                    std::uint64_t bytes_max = UINT64_MAX);
@@ -76,7 +76,7 @@ class SessionLog {
   const SessionRecord* last() const { return table_.last(); }
   // Null if it is not listed.
   const SessionRecord* find(const Id128& session_id) const { return table_.find(session_id); }
-  // The sessions of one journal; empty if it is not listed.
+  // The journal's sessions; empty if it is not listed.
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const {
     return table_.sessions_of(journal_id);
   }
@@ -90,34 +90,34 @@ class SessionLog {
 
   // Appends to both copies and syncs them. Index, version, hash and checksum are filled in here,
   // and wall_ns if it is 0. A new journal has the newest version unless `entry` has another. A
-  // session that continues a journal of version 1 gets rows of version 1, without the later fields.
+  // session that continues a version 1 journal gets version 1 rows, without the later fields.
   // Returns kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
-  // Appends the sessions of another log to this one, which must be empty, and syncs once. Rows of
-  // version 1 keep that version, and the copy of a shortened log is a shortened log.
+  // Appends another log's sessions to this one, which must be empty, and syncs once. Version 1 rows
+  // keep that version, and the copy of a shortened log is shortened as well.
   absl::Status copy_sessions(const SessionLog& from);
-  // Drops the rows of the first `sessions` sessions, and syncs. At least one session stays, and the
-  // journal of the last one must have version 2. Does nothing if fewer than kSessionRowsForgotten
-  // rows would be dropped.
+  // Drops the rows of the first `sessions` sessions, and syncs. At least one session is kept, and
+  // the last session's journal must have version 2. Does nothing if fewer than
+  // kSessionRowsForgotten rows would be dropped.
   absl::Status forget_before(std::size_t sessions);
-  // For the last session, which must not have an end: reserves sequences up to `through`, or ends
-  // the session after `last`, with a void up to `void_last` (0: none).
+  // For the last session, which must not have an end yet: reserves sequences up to `through`, or
+  // ends the session after `last`, with a void up to `void_last` (0: none).
   absl::Status append_reservation(Sequence through);
   absl::Status append_end(SessionEnd how, Sequence last, Sequence void_last = 0, int sys_errno = 0);
 
-  // True for a sequence in a recorded void of this journal. Sets the void's bounds.
+  // True if n is in a recorded void of this journal. Sets the void's bounds.
   bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
 
-  // The files whose locks a writer holds, for a caller that must hold them longer:
-  // make_write_queue.
+  // The files that a writer has locked, for a caller that must hold the locks longer
+  // (make_write_queue).
   std::vector<FileHandle> held_files() const { return files_.handles(); }
   // For a log opened for writing: the paths of its files that were removed or replaced.
   std::vector<std::string> lost_names() const { return files_.lost_names(); }
 
-  // Entries read or written, including dropped ones. The index of the damaged entry if there is
-  // one.
+  // The number of entries read or written, including dropped ones. If an entry is damaged, this is
+  // its index.
   std::uint64_t entry_count() const { return next_index_; }
-  // The defects that open() has repaired, or that a reader could do without.
+  // The defects that open() repaired, or that a reader could ignore.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
  private:

@@ -66,8 +66,8 @@ SessionEntry cut_entry(const Id128& session, Sequence last, Sequence through) {
   return entry;
 }
 
-// A log of two sessions with six entries. The first session was cut with a void, the second is
-// open.
+// A log with two sessions and six entries. The first session was cut with a
+// void, and the second is open.
 class Sessions {
  public:
   Sessions() {
@@ -228,7 +228,7 @@ TEST_CASE("An entry that was lost from both copies before a later one is damage"
   REQUIRE(errc_of(files.read().status()) == Errc::kDamaged);
 }
 
-// A hole of a petabyte takes no space on disk, but days to read.
+// A petabyte hole uses no disk space, but takes days to read.
 TEST_CASE("A log beyond the maximum size is damage, and is not read") {
   Sessions files;
   const int copy = GENERATE(0, 1);
@@ -462,7 +462,7 @@ TEST_CASE("A row that does not follow from the previous one is damage") {
   Sessions others;
   REQUIRE(files.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
   REQUIRE(others.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
-  // The same row after rows with other times: it differs only in the hash of the previous row.
+  // The same row after rows with different times: it differs only in the previous row's hash.
   for (int copy = 0; copy < 2; ++copy) {
     files.overwrite(copy, 6 * 512, others.bytes(0).substr(6 * 512, 512));
   }
@@ -474,7 +474,7 @@ TEST_CASE("A row that does not follow from the previous one is damage") {
 
 namespace {
 
-constexpr std::uint64_t kManySessions = 700;  // each of three rows
+constexpr std::uint64_t kManySessions = 700;  // three rows each
 
 Id128 numbered(std::uint64_t n) {
   Id128 made = id(200);
@@ -530,7 +530,7 @@ TEST_CASE("A log that was shortened is read from its first session, and appended
     CHECK(SessionLog::open_read_only(disk, directory.path())->last()->begin.session_id == id(13));
   }
   SECTION("it is shortened again") {
-    REQUIRE(writer->forget_before(150).ok());  // 650 in all; fewer rows than the minimum
+    REQUIRE(writer->forget_before(150).ok());  // 650 in total; fewer rows than the minimum
     require_shortened(*writer, 500);
     writer = absl::UnavailableError("closed");
     writer = SessionLog::open(disk, directory.path());

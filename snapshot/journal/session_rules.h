@@ -1,7 +1,7 @@
-// The sessions in journal/sessions, and the valid orders of rows: a session is a begin,
-// reservations and an end, and sessions follow one another.
+// The sessions in journal/sessions, and the valid row orders: a session is a begin, reservations
+// and an end, and sessions follow one another.
 //
-// The rules are checked for every row that is read, and for every row before it is written. So a
+// The rules are checked for every row when it is read and before it is written. So a
 // log can always be read again after an append. Each check takes constant time.
 //
 // Thread safety: plain values; a SessionTable belongs to one thread.
@@ -20,14 +20,14 @@
 
 namespace lapwing {
 
-// The path of a session's ring in a row that is written later, when the ring no longer exists.
+// The ring path in a session's row if the ring no longer exists when the row is written.
 inline constexpr char kFormerRing[] = "gone";
 
-// The begin row of a session as kept in memory: without the path of its ring, hashes of rows and
-// reserved bytes. The fields are those of SessionEntry.
+// A session's begin row as kept in memory, without its ring path, row hashes and reserved bytes.
+// The fields are those of SessionEntry.
 struct SessionBegin {
   SessionBegin() = default;
-  SessionBegin(const SessionEntry& row);  // implicit: the content of a begin row
+  SessionBegin(const SessionEntry& row);  // implicit: a begin row's contents
 
   std::uint32_t version = kSessionVersion;
   std::uint32_t slot_bytes = 0;
@@ -44,7 +44,7 @@ struct SessionBegin {
   std::uint64_t schema_hash = 0;
   std::uint64_t source_fingerprint = 0;  // 0 in version 1
   std::uint64_t metadata_hash = 0;       // 0 in version 1
-  bool has_ring = false;                 // it had a ring file; false if `lapwing repair` made it
+  bool has_ring = false;                 // false if `lapwing repair` made the session
 
   SessionEntry row() const;  // without an existing ring file
 };
@@ -52,7 +52,7 @@ struct SessionBegin {
 // The end row of a session.
 struct EndOfSession {
   EndOfSession() = default;
-  EndOfSession(const SessionEntry& row);  // implicit: the content of an end row
+  EndOfSession(const SessionEntry& row);  // implicit: an end row's contents
 
   SessionEnd how = SessionEnd::kNone;
   std::uint32_t sys_errno = 0;
@@ -61,7 +61,7 @@ struct EndOfSession {
   std::uint64_t void_last = 0;
   std::uint64_t wall_ns = 0;
 
-  // The sequence after the session's last record and its void.
+  // The sequence after the session's last record and void.
   Sequence next() const { return (void_last != 0 ? void_last : last) + 1; }
 };
 
@@ -84,7 +84,7 @@ class SessionTable {
   const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
   // Null if the session is not listed.
   const SessionRecord* find(const Id128& session_id) const;
-  // The sessions of one journal, in order; empty if it is not listed.
+  // The journal's sessions, in order; empty if it is not listed.
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const;
   // The path of the last session's ring file; empty if it no longer has one.
   const std::string& ring_path() const { return ring_path_; }

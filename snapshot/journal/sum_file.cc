@@ -6,8 +6,8 @@
 namespace lapwing {
 namespace {
 
-// The check covers the position of the entry, so that an entry of another block or journal is
-// invalid.
+// The check covers the entry's position, so an entry from another
+// block or journal is invalid.
 std::uint32_t check_of(const Id128& journal_id, std::uint64_t block, const SumEntry& entry) {
   std::byte text[sizeof journal_id + sizeof block + sizeof entry.sum + sizeof entry.count];
   std::byte* at = text;

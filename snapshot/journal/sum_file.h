@@ -1,6 +1,6 @@
-// The .sum file: the sum of each 4 KiB block of a segment that was synced, and its verification.
+// The .sum file: the sum of each synced 4 KiB block of a segment, and its verification.
 //
-// Writer and reader share these functions, so that they always agree.
+// Writers and readers share these functions, so they always agree.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -23,7 +23,7 @@ SumEntry make_sum(const Id128& journal_id, std::uint64_t block, std::span<const 
 enum class SumState {
   kEmpty,    // all zero: no part of the block was synced
   kValid,    // the entry is intact; its sum can be compared with the block
-  kDamaged,  // neither: the entry's own check fails, or its count exceeds a block
+  kDamaged,  // the entry's own check fails, or its count exceeds a block
 };
 
 // Checks an entry by itself, without its block.
@@ -35,8 +35,8 @@ SumState check_sum_entry(const Id128& journal_id, std::uint64_t block, const Sum
 bool sum_matches(const SumEntry& entry, std::span<const std::byte> bytes,
                  const JournalGeometry& geometry);
 
-// The offset of the entry of absolute block `block` in its segment's .sum file, and the file's
-// size.
+// The offset of the entry for absolute block `block` in its segment's .sum
+// file, and that file's size.
 inline std::uint64_t sum_offset(const JournalGeometry& geometry, std::uint64_t block) {
   return (block % geometry.blocks_per_segment()) * sizeof(SumEntry);
 }

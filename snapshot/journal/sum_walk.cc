@@ -64,7 +64,7 @@ class Walk {
     return entry.count == geometry.block_slots() ? WalkStep::kGoOn : WalkStep::kBreak;
   }
 
-  // A .jnl file always has its companion, and only after the end is there no .jnl file.
+  // A .jnl file always has its companion, and a .jnl file is missing only after the end.
   WalkStep missing(std::uint64_t segment) {
     if (segments_.back() < segment) return WalkStep::kBreak;
     note({files_.path(segment, "sum"), 0, files_.geometry.segment_first(segment),
@@ -72,7 +72,7 @@ class Walk {
     return WalkStep::kGoOn;
   }
 
-  // It is unknown whether the missing part had sums. If the walk ends before it, it had none.
+  // It is unknown whether the missing part had sums. If the walk ends earlier, it had none.
   WalkStep cut_short(std::uint64_t segment, std::uint64_t bytes) {
     const std::uint64_t block = bytes / sizeof(SumEntry);
     const Sequence first = files_.geometry.segment_first(segment);

@@ -1,10 +1,10 @@
-// Determines how far the .sum files prove a session durable.
+// Determines up to which record the .sum files prove that a session is durable.
 //
-// Sums are written in order, after their data is synced. So a session is durable as far as its
-// entries are contiguous: whole blocks, then at most one partial block. Records after a break were
-// written but never announced as durable (a power cut may keep any part of them).
+// Sums are written in order, after their data is synced. So a session is durable through its
+// contiguous entries: whole blocks, then at most one partial block. Records after a break were
+// written but never announced as durable (after a power cut, any part of them may remain).
 //
-// Thread safety: one thread at a time per Disk call; no state.
+// Thread safety: no state; one thread at a time may use the Disk.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace lapwing {
 
 struct SumWalk {
   Sequence durable = 0;  // first - 1 if no record is durable
-  // The first damaged entry, or the first .sum file that is missing between others, up to durable
-  // or directly after it. The walk continues after it, as readers do.
+  // The first damaged entry, or the first .sum file missing between others, up to durable or
+  // directly after it. The walk continues after the damage, as readers do.
   std::optional<JournalDamage> damage;
 };
 
-// Walks the entries of the sequences first … through, which belong to one session and contain no
+// Walks the entries for the sequences first … through, which belong to one session and contain no
 // void. Entries of segments below `segments.front()` are pruned. Errors: those of the disk only.
 absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
                                   const std::vector<std::uint64_t>& segments, Sequence first,

@@ -1,7 +1,7 @@
 // The .idx file: for each sync, the newest sequence and the wall-clock time.
 //
 // A segment's index has entries only for its own sequences. Once the segment is full and durable,
-// the last entry is for the segment's last sequence. The index is a hint, and is synced one sync
+// the last entry is for the segment's last sequence. The index is a hint, and is synced one cycle
 // late: after a power cut, entries may be missing or damaged. Readers skip invalid entries.
 //
 // Thread safety: pure functions, and one that reads from a Disk.
@@ -21,13 +21,13 @@ namespace lapwing {
 TimeEntry make_time_entry(const Id128& journal_id, Sequence sequence, std::uint64_t wall_ns);
 bool time_entry_valid(const Id128& journal_id, const TimeEntry& entry);
 
-// Each sync that adds an entry covers at least one more record. Readers of an index read at most
-// this many entries, whatever the file's size.
+// Each sync that adds an entry covers at least one more record. Index readers read at most this
+// many entries, whatever the file's size.
 inline std::uint64_t index_entries_max(const JournalGeometry& geometry) {
   return geometry.segment_slots;
 }
 
-// The number of entries that are checked from the end of an index for its newest valid one.
+// How many entries are checked, from the end of an index, to find its newest valid one.
 inline constexpr std::uint64_t kIndexTailEntries = 128;
 
 // The newest valid entry among the last kIndexTailEntries of an .idx file; nullopt if there is

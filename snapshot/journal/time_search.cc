@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// nullopt if the entry is invalid or cannot be read, because the index is a hint.
+// nullopt if the entry is invalid or cannot be read, because the index is only a hint.
 std::optional<TimeEntry> entry_at(const JournalFiles& files, const OpenFile& index,
                                   std::uint64_t i) {
   TimeEntry entry{};
@@ -25,7 +25,7 @@ std::optional<TimeEntry> entry_at(const JournalFiles& files, const OpenFile& ind
 std::optional<TimeEntry> last_before(const JournalFiles& files, const OpenFile& index,
                                      std::uint64_t count, std::uint64_t wall_ns) {
   std::optional<TimeEntry> best;
-  std::uint64_t low = 0;  // entries below are decided
+  std::uint64_t low = 0;  // entries below are before wall_ns
   std::uint64_t high = count;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
@@ -45,7 +45,7 @@ std::optional<TimeEntry> last_before(const JournalFiles& files, const OpenFile& 
 // The result of searching one segment's index for wall_ns.
 struct IndexAnswer {
   std::optional<TimeEntry> before;  // its last entry before wall_ns
-  bool reaches = false;             // it has an entry that is not before
+  bool reaches = false;             // it has an entry at or after wall_ns
 };
 
 absl::StatusOr<IndexAnswer> ask_index(const JournalFiles& files, std::uint64_t segment,

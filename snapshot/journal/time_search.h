@@ -1,6 +1,6 @@
 // Finds a position in the journal by wall-clock time, using the .idx files.
 //
-// Thread safety: one thread at a time per Disk call; no state.
+// Thread safety: no state; one thread at a time may use the Disk.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 namespace lapwing {
 
 // Returns a sequence below which every record was published before `wall_ns` (UTC); kNoSequence if
-// the index has none. The segments are searched in order, since a clock may be set back between two
-// sessions, up to the first that reaches wall_ns. Invalid entries and missing files are replaced by
-// earlier ones, so the result may be early, but never late.
+// the index has none. The segments are searched in order, up to the first that reaches wall_ns,
+// because a clock may be set back between two sessions. If an entry is invalid or its file is
+// missing, an earlier entry is used, so the result may be early, but never late.
 absl::StatusOr<Sequence> search_time(const JournalFiles& files,
                                      const std::vector<std::uint64_t>& segments,
                                      std::uint64_t wall_ns);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kZstdMagic = ZSTD_MAGICNUMBER;
 constexpr std::size_t kMagicBytes = sizeof kZstdMagic;
-// The 16 magics of skippable frames differ in their last four bits.
+// The 16 magic numbers of skippable frames differ in their last four bits.
 constexpr std::uint32_t kSkippableMagic = 0x184D2A50;
 constexpr std::uint32_t kSkippableMask = 0xFFFFFFF0;
 constexpr std::size_t kBlockHeaderBytes = 3;
@@ -37,7 +37,7 @@ struct ByteSource::Decoder {
   std::size_t first_input = ZSTD_initDStream(stream);
   std::size_t wanted_input = first_input;  // bytes up to the end of the current block
   bool in_frame = false;
-  bool flushing = false;           // the last output was full: there may be more without new input
+  bool flushing = false;           // the last output was full: more may follow without new input
   std::uint64_t frame_offset = 0;  // in the file
 
   Decoder() = default;
@@ -130,7 +130,7 @@ std::string ByteSource::place(std::uint64_t decoded_offset) const {
 }
 
 // Waits until a read would not block, or `stopped` returns true. Without `stopped`, the read itself
-// waits. A source that does not wait only polls.
+// waits. A source that does not wait only polls here.
 absl::Status ByteSource::wait_readable() const {
   if (!waits_) {
     pollfd descriptor{fd(), POLLIN, 0};
@@ -210,11 +210,11 @@ absl::StatusOr<std::size_t> ByteSource::read_zstd(std::span<std::byte> out) {
   }
 }
 
-// Calls the decoder once, with at most the rest of one block as its input.
+// Calls the decoder once, with at most the remainder of one block as input.
 absl::StatusOr<std::size_t> ByteSource::decode_some(std::span<std::byte> out) {
   Decoder& decoder = *decoder_;
   if (!decoder.in_frame) decoder.frame_offset = file_offset();
-  // zstd requests a block and the header of the next one. A failed call returns no output, so its
+  // zstd requests a block and the header of the next one. A failed call returns no output, so the
   // input must not include the next header.
   const std::size_t limit = decoder.wanted_input > kBlockHeaderBytes
                                 ? decoder.wanted_input - kBlockHeaderBytes

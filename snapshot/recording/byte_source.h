@@ -1,8 +1,8 @@
-// The bytes of a file or stream. Decompresses zstd, with one or several frames, including skippable
-// ones.
+// Reads the bytes of a file or stream. Decompresses zstd with one or more frames, including
+// skippable ones.
 //
-// All bytes that can be decoded are delivered before an error. zstd gets one block at a time as its
-// input, so a damaged block does not affect the bytes before it.
+// All bytes that can be decoded are delivered before an error. zstd receives one block at a time,
+// so a damaged block does not affect the bytes before it.
 //
 // Thread safety: one thread. Owns its descriptor.
 #pragma once
@@ -22,9 +22,9 @@
 namespace lapwing {
 
 inline constexpr std::size_t kByteSourceBufferBytes = 256 * 1024;
-inline constexpr int kByteSourceWaitMs = 100;  // for a pipe, then `stopped` is called again
+inline constexpr int kByteSourceWaitMs = 100;  // wait for a pipe between calls of `stopped`
 
-// Whether a reader that waits for a pipe should stop. Empty: never.
+// Returns true if a reader that waits for a pipe should stop. Empty: never.
 using Stopped = std::function<bool()>;
 
 class ByteSource {
@@ -42,11 +42,11 @@ class ByteSource {
   ~ByteSource();
 
   // Reads the decoded bytes that are available, at least one; returns 0 at the end. `out` must not
-  // be empty. Final errors: kBadInput with file offset and decoded offset, kClosed (`stopped` while
-  // it waited), kSystem. kTimedOut, for this call only: no data is available, and this source does
-  // not wait.
+  // be empty. Final errors: kBadInput with file offset and decoded offset, kClosed (`stopped`
+  // returned true during a wait), kSystem. kTimedOut, not final: no data is available, and this
+  // source does not wait.
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
-  // Fills `out`, or reads fewer bytes at the end. Errors: those of read().
+  // Fills `out`, or reads fewer bytes at the end of the input. Errors: those of read().
   absl::StatusOr<std::size_t> read_whole(std::span<std::byte> out);
   // From now on read() does not wait. fd() is readable when another call may succeed.
   void stop_waiting() { waits_ = false; }

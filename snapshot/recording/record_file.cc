@@ -42,7 +42,7 @@ RecordFileHeader load_header(std::span<const std::byte> prelude) {
   return header;
 }
 
-// Returns what is invalid in a header with the right checksum, or "".
+// Returns what is invalid in a header whose checksum is correct, or "".
 std::string defect_of(const RecordFileHeader& header) {
   if (!is_record_size(header.record_bytes)) {
     return absl::StrCat("records of ", header.record_bytes, " bytes");

@@ -43,7 +43,7 @@ absl::Status RecordFileReader::rewind() {
                     absl::StrCat(name(), " was rewritten while it was being read. Start again"));
 }
 
-// Reads the head unchanged, with the length that its beginning contains.
+// Reads the head unchanged; its length is in its first bytes.
 absl::StatusOr<std::string> RecordFileReader::read_head() {
   std::string head(sizeof(RecordFileHeader), '\0');
   auto bytes = std::as_writable_bytes(std::span(head));
@@ -97,7 +97,7 @@ absl::Status RecordFileReader::refill() {
 }
 
 absl::Status RecordFileReader::fail(const absl::Status& status) {
-  if (errc_of(status) == Errc::kTimedOut) return status;  // keeps a partial record
+  if (errc_of(status) == Errc::kTimedOut) return status;  // a partial record is kept
   failure_ = make_error(errc_of(status),
                         absl::StrCat(status.message(), " [", records_, " records came before]"));
   return failure_;

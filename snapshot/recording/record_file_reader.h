@@ -33,8 +33,8 @@ inline constexpr std::size_t kRecordFileBufferBytes = 1024 * 1024;  // decoded
 class RecordFileReader {
  public:
   // `path` may be "-" for standard input. Reads the head. Errors: kNotFound, kNotPermitted,
-  // kBadInput, kUnsupported (written by a later release), kClosed (`stopped` while it waited for a
-  // pipe), kSystem.
+  // kBadInput, kUnsupported (written by a later release), kClosed (`stopped` returned true during a
+  // wait for a pipe), kSystem.
   static absl::StatusOr<std::unique_ptr<RecordFileReader>> open(const std::string& path,
                                                                 Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<RecordFileReader>> open(std::unique_ptr<ByteSource> source);
@@ -45,7 +45,7 @@ class RecordFileReader {
   // Returns the next records, contiguous: those that are available, at least one and at most
   // `records_max` (from 1); empty at the end. The caller may change them. Valid until the next
   // call. Final errors: kBadInput (for example a partial record at the end), kClosed, kSystem.
-  // kTimedOut, for this call only: no whole record is available, and this reader does not wait.
+  // kTimedOut, not final: no whole record is available, and this reader does not wait.
   absl::StatusOr<std::span<std::byte>> next(std::size_t records_max);
 
   // From now on next() does not wait. fd() is readable when another call may succeed.

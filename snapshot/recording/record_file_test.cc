@@ -211,7 +211,7 @@ TEST_CASE("A zstd file of several frames is one file, and damage to it is found"
   CHECK(reading.end.ok());
   CHECK((reading.records == signal_records(1, 1'000)));
   std::string changed = second;
-  changed.back() = static_cast<char>(changed.back() ^ 1);  // of the frame's checksum
+  changed.back() = static_cast<char>(changed.back() ^ 1);  // in the frame's checksum
   reading = read_bytes(directory, first + changed);
   CHECK(errc_of(reading.end) == Errc::kBadInput);
   CHECK(says(reading.end, "is damaged"));

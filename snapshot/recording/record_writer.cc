@@ -34,7 +34,7 @@ struct RecordWriter::Encoder {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   std::vector<std::byte> out = std::vector<std::byte>(ZSTD_CStreamOutSize());
 
-  // Adds a checksum to each frame, so that damage to a recording is found when it is read.
+  // Adds a checksum to each frame, so damage to a recording is found when it is read.
   Encoder() { ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1); }
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
@@ -93,8 +93,8 @@ RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_byte
       staged_(kRecordWriteBufferBytes / record_bytes * record_bytes),
       encoder_(absl::EndsWith(path_, kZstdSuffix) ? std::make_unique<Encoder>() : nullptr) {}
 
-// Finishes the file if its owner has not, and if it already has its name. Errors are reported only
-// by finish().
+// Finishes the file if its owner has not done so, provided that it already has its name. Only
+// finish() reports errors.
 RecordWriter::~RecordWriter() {
   if (naming_ == Naming::kAtOnce) {
     finish().IgnoreError();

@@ -1,20 +1,20 @@
-// Writes a file of records: a head, then contiguous records of one size; compressed with zstd if
-// its name ends in ".zst". The head can be any bytes: the metadata of DBN, or the head of a record
-// file.
+// Writes a file of records: a head, then contiguous records of one size, compressed
+// with zstd if the name ends in ".zst". The head can be any bytes, such as DBN
+// metadata or the head of a record file.
 //
-// The file can be read while it is written. flush() writes everything so far to the file, and ends
-// a zstd block but not the frame. The file always ends with a whole record. finish() ends the frame
-// and syncs. resume() continues after a commit (in a new zstd frame; a file may have several
-// frames).
+// The file can be read while it is being written. flush() writes everything so far to the file, and
+// ends the zstd block but not the frame. The file always ends with a whole record. finish() ends
+// the frame and syncs. resume() continues after a commit (in a new zstd frame; a file may have
+// several frames).
 //
 // create_whole() is for files that must not be visible before they are complete. The records are
-// written under a temporary name beside the file (os/whole_file.h), and finish() renames it.
+// written under a temporary name next to the file (os/whole_file.h), and finish() renames it.
 // Without finish(), and after an error, the temporary file is removed. After a kill it remains, and
 // the next create_whole() replaces it.
 //
-// The first error is final. Without zstd, the file is then truncated to its last whole record. With
-// zstd, its last frame is unfinished, and readers deliver the flushed records before they report
-// that.
+// The first error is final. Without zstd, the file is then truncated to its last whole
+// record. With zstd, its last frame is unfinished, and readers deliver the flushed
+// records before they report this.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -39,8 +39,8 @@ inline constexpr unsigned kRecordingPermissions = 0600;
 
 class RecordWriter {
  public:
-  // Creates `path`, which must not exist, and writes `head` to it at once. `record_bytes`: the size
-  // of one record, from 1 to kRecordWriteBufferBytes. Errors: kInvalidArgument, kNotFound,
+  // Creates `path`, which must not exist, and writes `head` to it at once. `record_bytes`: size of
+  // one record, from 1 to kRecordWriteBufferBytes. Errors: kInvalidArgument, kNotFound,
   // kNotPermitted, kNoSpace, kSystem.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> create(Disk& disk, const std::string& path,
                                                               std::string_view head,
@@ -53,7 +53,7 @@ class RecordWriter {
                                                                     std::size_t record_bytes);
   // Continues after a crash: truncates the file to `committed_bytes`, the result of the last
   // commit(), and appends there. Reads nothing, so its time does not depend on the file's size.
-  // Errors: kNotFound, kNotPermitted, kSystem; kDamaged if the file is shorter than that.
+  // Errors: kNotFound, kNotPermitted, kSystem; kDamaged if the file is shorter.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> resume(Disk& disk, const std::string& path,
                                                               std::uint64_t committed_bytes,
                                                               std::size_t record_bytes);
@@ -62,22 +62,22 @@ class RecordWriter {
   RecordWriter& operator=(const RecordWriter&) = delete;
   ~RecordWriter();
 
-  // Writes whole contiguous records. Errors: kInvalidArgument (they are not whole; changes
-  // nothing); kNoSpace and others, with the number of records in the file.
+  // Writes whole contiguous records. Errors: kInvalidArgument (not whole records; changes nothing);
+  // kNoSpace and others, with the number of records in the file.
   absl::Status write(std::span<const std::byte> records);
   // Makes everything written so far readable from the file.
   absl::Status flush();
   // Syncs everything written so far, and returns the size of the file. A file truncated to that
-  // size is complete (with zstd, its frame is ended), whatever is written to it later.
+  // size is complete (with zstd, its frame is ended), whatever is written later.
   absl::StatusOr<std::uint64_t> commit();
-  // Ends the file and syncs it and its name. Idempotent. Do not call write() after it. Errors: also
-  // kInvalidArgument if a file of that name has appeared since create_whole().
+  // Ends the file, and syncs it and its name. Idempotent. Do not call write() afterwards. Errors:
+  // also kInvalidArgument if a file with that name has appeared since create_whole().
   absl::Status finish();
 
-  // The file's bytes, without those that zstd still buffers. The file soon has at least that size.
+  // The file's size, without bytes that zstd still buffers. The file will soon be that long.
   std::uint64_t bytes() const { return file_bytes_ + (encoder_ == nullptr ? staged_bytes_ : 0); }
   std::uint64_t records() const { return records_; }  // accepted since create() or resume()
-  std::uint64_t records_in_file() const { return records_in_file_; }  // those certainly readable
+  std::uint64_t records_in_file() const { return records_in_file_; }  // certainly readable
   // The first error, without a note on the rest of the file: for callers that return to a commit.
   const absl::Status& cause() const { return cause_; }
 

@@ -14,8 +14,8 @@
 namespace lapwing {
 namespace {
 
-// A disk that is full after this many bytes. A write that would exceed them is done partly, like in
-// the kernel.
+// A disk that is full after this many bytes. A write that would exceed this is partly completed, as
+// in the kernel.
 class FullDisk : public PosixDisk {
  public:
   absl::Status write_at(FileHandle file, std::uint64_t offset,
@@ -47,7 +47,7 @@ std::unique_ptr<RecordWriter> resume(Disk& disk, const std::string& path, std::u
   return *std::move(writer);
 }
 
-// Returns the records that can be read. `end` gets the status that ended the reading.
+// Returns the records that can be read. `end` receives the status that ended the reading.
 std::string records_in(const std::string& path, absl::Status* end = nullptr) {
   const auto reader = DbnReader::open(path);
   REQUIRE(reader.ok());
@@ -86,7 +86,7 @@ TEST_CASE("A recording can be followed while it is written") {
   PosixDisk disk;
   const auto writer = create(disk, path);
   absl::Status end;
-  CHECK(records_in(path, &end).empty());  // the metadata is written at once
+  CHECK(records_in(path, &end).empty());  // the metadata is written immediately
   std::string wanted;
   for (std::uint64_t i = 1; i <= 20; ++i) {
     REQUIRE(writer->write(text_bytes(mbo_records(i, 1))).ok());
@@ -246,7 +246,7 @@ TEST_CASE(
     CHECK(errc_of(another) == Errc::kInUse);
     CHECK(std::string(another.message()).find("is writing " + path) != std::string::npos);
     CHECK(std::filesystem::exists(path + ".new"));
-    // If its file is removed, the writer does not rename another file.
+    // If the writer's file was removed, it does not rename another file.
     std::filesystem::remove(path + ".new");
     write_file(path + ".new", "of another process");
     CHECK(errc_of((*writer)->finish()) == Errc::kInUse);

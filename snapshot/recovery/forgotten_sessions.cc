@@ -19,7 +19,7 @@ absl::StatusOr<Sequence> oldest_kept(Disk& disk, const std::string& journal_root
   return retained->segments.empty() ? kSequenceMax : retained->oldest;
 }
 
-// Counts the oldest sessions without remaining records. The last session is never counted.
+// Counts the oldest sessions that have no records left. The last session is never counted.
 absl::StatusOr<std::size_t> count_empty(Disk& disk, const std::string& journal_root,
                                         const SessionLog& log) {
   const auto& sessions = log.sessions();

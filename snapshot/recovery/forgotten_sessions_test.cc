@@ -67,7 +67,7 @@ TEST_CASE("Sessions are forgotten once retention has removed all of their record
   SECTION("four segments were removed") {
     many.journal.retain_from_segment(4);
     const SessionLog log = many.forget();
-    // The oldest remaining session is that of the last removed record, because a position there has
+    // The oldest remaining session contains the last removed record, because a position there has
     // lost nothing.
     const Sequence oldest = 4 * kInSegment + 1;
     CHECK(log.sessions().front().first() <= oldest - 1);

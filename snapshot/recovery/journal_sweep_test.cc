@@ -1,6 +1,6 @@
-// Sweeps: every bit of a small journal is flipped, its end is cut at every byte, and settling is
-// stopped at every operation. No wrong record at or below durable is ever returned, and no record
-// at or below durable is lost.
+// Sweeps: every bit in a small journal is flipped, its end is cut off at every byte, and settling
+// is stopped at every operation. No wrong record at or below durable is ever returned, and no
+// record at or below durable is lost.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -30,7 +30,7 @@ absl::StatusOr<Settled> settle_on(Disk& disk, const JournalFixture& journal, con
   return settle(disk, journal.root(), *sessions, boot, ring);
 }
 
-// The records that a reader gets for sequences 1 … bounds.archived.
+// The records that a reader returns for sequences 1 … bounds.archived.
 struct Delivery {
   std::uint64_t right = 0;
   std::uint64_t wrong = 0;
@@ -229,7 +229,7 @@ TEST_CASE("The last three records cut at every byte: beyond durable nothing dura
       {
         const auto reader = open_reader(*killed, journal);
         REQUIRE(deliver(*reader, journal, {kDurable, kDurable, 1}).right == kDurable);
-        // Beyond durable there is no sum yet, so zeros after an intact stamp cannot be detected.
+        // There is no sum beyond durable yet, so zeros after an intact stamp cannot be detected.
         const Delivery live = deliver(*reader, journal, {kDurable, kArchived, 1});
         REQUIRE(live.wrong <= (truncated ? 0 : 1));
       }
@@ -298,7 +298,7 @@ TEST_CASE("Sums cut at every byte never make a durable record vanish in silence"
 
 namespace {
 
-// A killed session over two segments: durable 1000, archived 1100, head 1800.
+// A killed session in two segments: durable 1000, archived 1100, head 1800.
 struct Interrupted {
   Interrupted() : ring(journal, kSession, 1) {
     journal.begin(kSession, 1);
@@ -315,7 +315,7 @@ struct Interrupted {
 enum class Stop { kKill, kPowerCut };
 
 // Settles the journal repeatedly: stopped after no operation, after one, and so on until it
-// finishes. `check` gets the disk after the kill or the power cut, and whether it had finished.
+// finishes. `check` gets the disk after the kill or power cut, and whether settling had finished.
 void stop_after_every_operation(const JournalFixture& journal, const RingOpener& ring,
                                 const Id128& boot, Stop stop, std::uint64_t first_seed,
                                 const std::function<void(SimDisk& disk, bool finished)>& check) {
@@ -430,7 +430,7 @@ TEST_CASE("A cut that is stopped at any operation, by a kill or a power cut, has
     REQUIRE(second->last_void == 4096);
     const auto reader = open_reader(disk, world.journal);
     REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1000);
-    // The cut part is kept aside, complete: 100 records.
+    // The cut part is kept aside in full: 100 records.
     const std::string aside = world.journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
     const auto file = disk.open(aside, {OpenMode::kRead});
     REQUIRE(file.ok());
@@ -451,8 +451,8 @@ TEST_CASE("Records that a cut keeps are synced: a power cut directly afterwards 
   Interrupted world;
   std::vector<std::unique_ptr<SimDisk>> disks;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));
-  // When the publisher was killed, it had written 24 more records with their sums, but not synced
-  // them.
+  // When the publisher was killed, it had written 24 more records and their sums, but had not
+  // synced them.
   world.journal.write(1001, 1024);
   for (const auto& disk : disks) {
     for (const char* const suffix : {"jnl", "sum"}) {

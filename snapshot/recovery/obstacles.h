@@ -1,13 +1,13 @@
 // Finds obstacles that prevent a publisher from continuing a journal although no record is damaged:
-//  - a file of a wrong length, for example a copy made by `cp --sparse=always`;
+//  - a file with the wrong length, for example a copy made by `cp --sparse=always`;
 //  - a directory, link or device with the name of a journal file;
 //  - a missing description of the records.
 //
-// Starts, `verify` and `repair` use the same search. A start restores lengths and refuses the other
-// obstacles, `verify` reports all of them, and `repair` removes all of them.
+// Starts, `verify` and `repair` use the same search. A start restores lengths and fails on all
+// other obstacles, `verify` reports all of them, and `repair` removes all of them.
 //
-// Thread safety: free functions; one thread for a journal root. The find_ functions change nothing
-// and may run while a publisher runs.
+// Thread safety: free functions; one thread per journal root. The find_ functions change nothing
+// and may be called while a publisher is running.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,12 @@ struct Obstacle {
   std::uint64_t bytes_due = 0;  // correct length
 
   std::string what() const;
-  // The error of a start; for kNotAFile only.
+  // The error with which a start fails; for kNotAFile only.
   absl::Status refusal() const;
 };
 
-// Searches the directory of a journal, from segment `from_segment` on. Files that a publisher
-// removes or renames meanwhile are not reported. Errors: those of the disk.
+// Searches a journal's directory from segment `from_segment` on. Files that a publisher removes or
+// renames in the meantime are not reported. Errors: those of the disk.
 absl::StatusOr<std::vector<Obstacle>> find_obstacles(const JournalFiles& files,
                                                      std::uint64_t from_segment = 0);
 // Searches the journal root, for kNotAFile only.

@@ -24,7 +24,7 @@
 namespace lapwing {
 namespace {
 
-// The content of page 1 of the ended session's ring.
+// The contents of page 1 of the ended session's ring.
 struct RingWordsSeen {
   Sequence head = 0;
   Sequence durable = 0;
@@ -63,7 +63,7 @@ class Settler {
 
   // Examines everything and changes nothing.
   absl::Status look(const RingOpener& open_ring);
-  // Does what the table requires.
+  // Takes the action that the table requires.
   absl::StatusOr<Settled> act();
   // The first damage found, as an error.
   absl::Status refusal() const;
@@ -124,7 +124,7 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   facts_.end = last->end ? last->end->how : SessionEnd::kNone;
   files_ = journal_files_of(disk_, journal_root_, last->begin);
   if (facts_.end == SessionEnd::kFailed) {
-    // The ring is needed only to show how far live delivery went.
+    // The ring is needed only to show how far live delivery got.
     open_ring_of_session(open_ring).IgnoreError();
     return absl::OkStatus();
   }
@@ -154,7 +154,7 @@ bool Settler::ring_is_ours(const RingHeader& header) const {
          header.slot_bytes == begin.slot_bytes && header.record_bytes == begin.record_bytes;
 }
 
-// A session with an end does not need a ring. A ring of another session has published nothing.
+// A session with an end does not need a ring. Another session's ring has published nothing.
 absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
   facts_.same_boot = session_->begin.boot_id == boot_id_;
   return session_->end ? absl::OkStatus() : open_ring_of_session(open_ring);
@@ -197,7 +197,7 @@ absl::Status Settler::look_at_sums() {
 }
 
 // The session's end, or page 1 of the ring, states what was durable. Checks that the sums cover all
-// of that, and that retention, which removes only whole durable segments, has kept the rest.
+// of it, and that retention, which removes only whole durable segments, has kept the rest.
 void Settler::look_for_broken_promise(Sequence walked) {
   const Sequence promised = session_->end ? session_->end->last : words_.durable;
   const JournalGeometry& geometry = files_.geometry;
@@ -290,7 +290,7 @@ absl::Status Settler::refusal() const {
                     absl::StrCat(damage_->text(), ", `lapwing repair` repairs what it can"));
 }
 
-// Corrects files that were truncated or extended by a copy. Records are not affected.
+// Corrects files that copying truncated or extended. Records are not affected.
 absl::Status Settler::restore_lengths() {
   for (const Obstacle& obstacle : wrong_lengths_) {
     const absl::Status restored = remove_obstacle(disk_, obstacle, {});
@@ -307,8 +307,8 @@ absl::Status Settler::end_unused() {
   return sessions_.append_end(SessionEnd::kRecovered, first() - 1);
 }
 
-// The session ends at what was announced as durable before the failure. Later records are
-// uncertain.
+// Ends the session at the last record that was announced as durable before the failure. Later
+// records are uncertain.
 absl::Status Settler::end_failed() {
   const Sequence reserved = std::max(session_->reserved_through, first() - 1);
   const absl::Status ended =
@@ -317,7 +317,7 @@ absl::Status Settler::end_failed() {
   return ended;
 }
 
-// Head, plus the records of a batch that head does not cover yet.
+// Head, plus any records of a batch that head does not cover yet.
 Sequence Settler::published_in_ring() const {
   const RingHeader& header = ring_->header;
   Sequence last = words_.head;
@@ -330,7 +330,7 @@ Sequence Settler::published_in_ring() const {
   return last;
 }
 
-// Stores how far records were published according to the ring, because the start then removes the
+// Stores the newest published sequence according to the ring, because the start later removes the
 // ring. Later readers report the missing records as lost. If it fails, the start continues.
 void Settler::record_published() {
   if (!ring_ || published_in_ring() <= sessions_.last()->end->last) return;

@@ -1,4 +1,4 @@
-// Settles the last session when a publisher starts, according to the table of
+// Settles the last session when a publisher starts, according to the table in
 // docs/explanation/durability.md.
 //
 // snapshot/recovery/settle_decision.h contains the table. Everything is examined before the first
@@ -33,12 +33,12 @@ struct RingImage {
 };
 
 // Maps the ring file at `path` for the duration of the recovery. nullopt if it does not exist or
-// belongs to another directory than this journal's. kInUse: its publisher is running.
+// does not belong to this journal's directory. kInUse: its publisher is running.
 using RingOpener = std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
 
 struct Settled {
   Settlement how = Settlement::kFresh;
-  Id128 journal_id;                         // to continue; zero if a new one must be begun
+  Id128 journal_id;                         // to continue; zero if a new one is needed
   std::optional<JournalGeometry> geometry;  // of the continued journal
   Sequence next = 1;                        // first sequence of the next session
   Sequence oldest = 1;                      // oldest sequence the journal retains
@@ -51,10 +51,10 @@ struct Settled {
 
 // Settles the last session of `journal_root` (the directory that contains `sessions`). It writes
 // the records that only the ring holds, or cuts the journal, and then writes the session's `end`.
-// Each step is synced. If there is no damage, the continued journal is verified: that its segments
-// exist, the last session's headers and sums, and every record of the segments at its end. Errors:
-// kDamaged with file, offset and sequence (nothing is changed); the error of open_ring if it cannot
-// map a ring file; kNoSpace, kNotPermitted, kSystem.
+// Each step is synced. If there is no damage, the continued journal has been verified: that its
+// segments exist, the last session's headers and sums, and every record in the segments at its end.
+// Errors: kDamaged with file, offset and sequence (nothing is changed); the error of open_ring if
+// it cannot map a ring file; kNoSpace, kNotPermitted, kSystem.
 absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                                const Id128& boot_id, const RingOpener& open_ring);
 
@@ -62,11 +62,11 @@ absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, Sess
 absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                           const Id128& boot_id, const RingOpener& open_ring);
 
-// How much of a source the journal contains.
+// How much of a source is in a journal.
 struct SourceProgress {
   bool by_content = false;    // found by its fingerprint
   std::uint64_t offset = 0;   // of the source's newest session
-  std::uint64_t records = 0;  // that this session has published
+  std::uint64_t records = 0;  // published by this session
   Id128 journal_id;
   Sequence last = kNoSequence;  // its newest record; kNoSequence: none
 };

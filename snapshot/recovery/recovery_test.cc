@@ -31,7 +31,7 @@ SessionRecord last_session(JournalFixture& journal) {
   return *sessions->last();
 }
 
-// Returns every sequence of the settled journal, in order. Each record must be correct.
+// Returns every sequence in the settled journal, in order. Each record must be correct.
 std::vector<Sequence> records_of(JournalFixture& journal) {
   auto reader = JournalReader::open(journal.disk(), journal.root(), JournalFixture::journal_id());
   REQUIRE(reader.ok());
@@ -81,7 +81,7 @@ struct Killed {
   RingFixture ring{journal, kSession, 1};
 };
 
-// Requires that settling recovers every record from `first` to `last`, and continues after it.
+// Requires that settling recovers every record from `first` to `last`, and continues after `last`.
 void require_recovered(JournalFixture& journal, RingFixture& ring, Sequence last,
                        Sequence first = 1) {
   const auto settled = settle_with(journal, ring.opener());
@@ -361,13 +361,13 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
   REQUIRE(session.end->void_last == 4096);
   REQUIRE(records_of(journal) == sequences(1, 100));
 
-  // The cut part is kept aside, at its offsets, and zero in place. The file has not shrunk.
+  // The cut part is kept aside at its offsets, and zeroed in place. The file has not shrunk.
   const std::string cut = journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
   const std::string now = file_bytes(journal.file(0, "jnl"));
   const std::uint64_t offset = journal.geometry().offset_of(101);
   REQUIRE(now.size() == archived.size());
   REQUIRE(now.substr(0, offset) == archived.substr(0, offset));
-  // The space after the last block is released: the next session begins elsewhere.
+  // The space after the last block is released, because the next session begins elsewhere.
   const auto jnl = open_file(journal.disk(), journal.file(0, "jnl"), {});
   REQUIRE(journal.disk().allocated_bytes(jnl->get()).value() < archived.size() / 2);
   REQUIRE(now.find_first_not_of('\0', offset) == std::string::npos);
@@ -375,7 +375,7 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
   REQUIRE(aside.size() == journal.geometry().offset_of(301));
   REQUIRE(aside.substr(0, 4096) == archived.substr(0, 4096));
   REQUIRE(aside.substr(offset) == archived.substr(offset, aside.size() - offset));
-  // The prepared blank segment would be completely void, so it does not exist.
+  // The prepared blank segment would be completely void, so it was removed.
   REQUIRE_FALSE(std::filesystem::exists(journal.file(1, "jnl")));
   REQUIRE_FALSE(std::filesystem::exists(journal.file(1, "sum")));
 }

@@ -112,7 +112,7 @@ absl::Status Repairer::check_unused() {
   return absl::OkStatus();
 }
 
-// The new log is complete, including its journal's end, before it replaces the damaged one. So a
+// The new log is complete, including the journal's end, before it replaces the damaged one. So a
 // publisher can never continue a journal whose sessions were forgotten.
 absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   const auto unlisted = find_unlisted_journals(disk_, request_.journal_root, valid);
@@ -199,7 +199,7 @@ absl::Status Repairer::copy_aside(const std::string& suffix) {
     if (!read.ok()) return read.status();
     if (*read == 0) break;
     const std::span<const std::byte> bytes(chunk.get(), *read);
-    absl::Status status;  // keep holes: a shortened log may have GiB of them
+    absl::Status status;  // keep holes: a shortened log may have gigabytes of them
     if (!is_zero(bytes)) status = disk_.write_at(to->get(), offset, bytes);
     if (!status.ok()) return status;
     offset += *read;
@@ -290,7 +290,7 @@ absl::Status Repairer::rewrite_indexes_of(const SessionBegin& begin) {
 }
 
 // If segments were removed at the front, the publisher can continue after them. From now on they
-// count as removed by retention. Returns false if no segment with records is missing there.
+// count as removed by retention. Returns false if no segment with records is missing at the front.
 absl::StatusOr<bool> Repairer::record_missing_front() {
   const SessionBegin& begin = sessions_->last()->begin;
   const JournalFiles files = journal_files_of(disk_, request_.journal_root, begin);

@@ -40,7 +40,7 @@ class Root {
     return settle(journal.disk(), journal.root(), *sessions, JournalFixture::boot_id(),
                   RingFixture::none());
   }
-  // Returns the number of records that a reader gets of the journal, each correct.
+  // Returns how many records a reader gets from the journal. Each must be correct.
   std::uint64_t records() {
     auto reader = JournalReader::open(journal.disk(), journal.root(), JournalFixture::journal_id());
     REQUIRE(reader.ok());
@@ -67,7 +67,7 @@ class Root {
   absl::StatusOr<ExclusiveLock> lock_;
 };
 
-// A session that was closed at 500, in one segment.
+// A session in one segment that was closed at 500.
 void build_closed(JournalFixture& journal) {
   journal.begin(11, 1, 77, 0);
   journal.reserve(11, 640);
@@ -142,7 +142,7 @@ TEST_CASE("Damaged records end a cleanly closed journal, and only then can a pub
   const auto source = find_source(*sessions, 77, 0);
   REQUIRE(source);
   REQUIRE(source->offset + source->records == 500);
-  REQUIRE_FALSE(root.repair().journal_ended);  // once is enough
+  REQUIRE_FALSE(root.repair().journal_ended);  // one repair is enough
 }
 
 TEST_CASE("Damaged records end a journal with an open session at the last proven record") {
@@ -202,14 +202,14 @@ TEST_CASE("A damaged session log is cut to its valid rows and set aside, and the
   const RepairReport report = root.repair();
   REQUIRE(file_bytes(root.journal.root() + "/sessions.damaged-" + kFresh.hex()) == damaged);
   REQUIRE(std::filesystem::exists(root.journal.root() + "/sessions.copy.damaged-" + kFresh.hex()));
-  // 501 to 700 were used for records, so no publisher may use them again.
+  // Sequences 501 to 700 were used for records, so no publisher may use them again.
   const auto settled = root.start();
   REQUIRE(settled.ok());
   REQUIRE(settled->journal_id.is_zero());
   REQUIRE(settled->next == 1);
   REQUIRE(report.journal_ended);
   REQUIRE(settled->how == Settlement::kReset);
-  // Without the first entry, nothing lists the journal, and its segments show how far it goes.
+  // Without the first entry, nothing lists the journal, and its segments show where it ends.
   // Without the end of session 11, its reservation, 640, limits its records.
   const std::uint64_t expected[] = {700, 0, 640, 500, 500, 700};
   REQUIRE(root.records() == expected[index]);
@@ -221,7 +221,7 @@ bool says(const RepairReport& report, const std::string& words) {
   });
 }
 
-// Two journals, the first with two sessions, a void between them, and a hole of one block.
+// Two journals, the first of which has two sessions, a void between them, and a one-block hole.
 void build_two_journals(JournalFixture& journal) {
   journal.begin(11, 1);
   journal.reserve(11, 1920);
@@ -270,7 +270,7 @@ TEST_CASE("Segments missing at the front are recorded as removed, and the journa
     REQUIRE(root.start()->next == 5001);
     REQUIRE(root.start()->oldest == 2049);
     REQUIRE(root.records() == 5000 - 2048);
-    REQUIRE(root.repair().done.empty());  // once is enough
+    REQUIRE(root.repair().done.empty());  // one repair is enough
   }
   SECTION("and one in the middle: the journal is ended") {
     std::filesystem::remove(root.journal.file(3, "jnl"));
@@ -306,10 +306,10 @@ TEST_CASE("A missing session log is rebuilt from the segments, and is not contin
     REQUIRE(session.end->last == (first ? 3000 : 300));
     REQUIRE(session.reserved_through == (first ? 3072 : 1024));
   }
-  REQUIRE(root.records() == 100 + (3000 - 1920));  // the void counts as damaged now
+  REQUIRE(root.records() == 100 + (3000 - 1920));  // the void now counts as damaged
   REQUIRE(file_bytes(root.journal.file(0, "jnl")) == data);
   REQUIRE(root.start()->how == Settlement::kReset);
-  REQUIRE(root.repair().done.empty());  // once is enough
+  REQUIRE(root.repair().done.empty());  // one repair is enough
 }
 
 TEST_CASE("The rebuilt log of the bus's journal contains the session that readers search for") {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kSumsPerRead = 4096;
 
-// One directory of segments. A header is untrusted until it is checked.
+// Inspects one directory of segments. A header is untrusted until it is checked.
 class Inspection {
  public:
   Inspection(Disk& disk, const JournalDirectory& directory) : disk_(disk), directory_(directory) {}
@@ -44,7 +44,7 @@ class Inspection {
   std::string defect_;
 };
 
-// Returns the sizes that a header claims, or nullopt if a journal cannot have them.
+// Returns the sizes in a header, or nullopt if a journal cannot have these sizes.
 std::optional<JournalGeometry> sane_geometry(const SegmentHeader& header) {
   SessionBegin begin;
   begin.slot_bytes = header.slot_bytes;

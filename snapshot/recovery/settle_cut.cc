@@ -65,7 +65,7 @@ class Cutter {
   std::unique_ptr<std::byte[]> chunk_;
 };
 
-// Processes the newest segment first, so that dropped segments make room for copies kept aside.
+// Processes the newest segment first, so that dropped segments free space for copies kept aside.
 absl::Status Cutter::run() {
   const auto segments = list_segments(files_);
   if (!segments.ok()) return segments.status();
@@ -84,8 +84,8 @@ absl::Status Cutter::run() {
   return segments->empty() ? absl::OkStatus() : disk_.sync_directory(files_.directory);
 }
 
-// Removes the .jnl name first and syncs that, so that no power cut leaves one without its
-// companions, or a hole between segments.
+// Removes the .jnl name first and syncs the directory, so that no power cut leaves a .jnl without
+// its companions, or a hole between segments.
 absl::Status Cutter::drop_segment(std::uint64_t segment) {
   const std::string path = files_.path(segment, "jnl");
   const auto file = open(path, OpenMode::kRead);
@@ -159,8 +159,8 @@ absl::StatusOr<std::uint64_t> Cutter::end_of_bytes(FileHandle file, std::uint64_
   }
 }
 
-// If a file of that name exists, it is complete: it was written and renamed before anything was
-// zeroed.
+// If a file with that name exists, it is complete: it was written and renamed
+// before anything was zeroed.
 absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent) {
   if (extent.begin == extent.end) return absl::OkStatus();
   const std::string path = aside_path(segment);

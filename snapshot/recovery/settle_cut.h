@@ -1,10 +1,10 @@
 // Cuts a journal after its durable end: the bytes beyond it are kept aside and zeroed in place.
 //
-// "<segment>.cut-<session id>" has the segment's header, and its bytes at their original offsets.
-// It is complete and synced before anything is zeroed. Segments completely beyond the end are
-// renamed to that name, or removed if they are blank. So no segment shrinks under a reader, and no
-// segment is completely void. The kept part of the session is synced, because without its ring file
-// it is unknown which part already was.
+// "<segment>.cut-<session id>" contains the segment's header, and its bytes at their original
+// offsets. It is complete and synced before anything is zeroed. Segments that are completely beyond
+// the end get that name, or are removed if they are blank. So no segment shrinks under a reader,
+// and no segment is completely void. The kept part of the session is synced, because without the
+// ring file it is unknown which part was already synced.
 //
 // Thread safety: one thread; the caller holds the publisher's lock.
 #pragma once

@@ -1,5 +1,5 @@
-// The table of docs/explanation/durability.md as a function, which maps the findings to an action.
-// The first row that matches applies.
+// The table in docs/explanation/durability.md as a function that maps findings to an action. The
+// first row that matches applies.
 //
 //   row        finding                                       action
 //   ---------  --------------------------------------------  --------------------------------------
@@ -31,7 +31,7 @@ struct SettleFacts {
   bool same_boot = false;
   bool has_ring = false;       // the ring file of the last session
   bool ring_failed = false;    // its page 1 shows that the journal failed or was shed
-  bool tail_is_whole = false;  // disk and ring together hold every sequence from durable to head
+  bool tail_is_whole = false;  // disk and ring together hold all from durable to head
   bool damaged = false;        // damage at or below durable, or in a header
 };
 

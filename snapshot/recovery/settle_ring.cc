@@ -83,7 +83,7 @@ absl::StatusOr<Sequence> RingTail::find_end(Sequence durable) {
   }
 }
 
-// Composes one block for the disk: its records up to `last`, then zeros.
+// Composes one block to write to disk: its records up to `last`, then zeros.
 absl::Status RingTail::compose(std::uint64_t block, Sequence last, Page& page,
                                std::uint32_t& count) {
   const JournalGeometry& geometry = files_.geometry;
@@ -143,7 +143,7 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const SchemaLabel&
   const SegmentOptions options{.journal = files_, .schema = schema, .try_direct_io = false};
   if (last <= durable) return absl::OkStatus();
   // The killed publisher may not have synced the name of its newest segment. Sums must not reach
-  // the disk for a segment that a power cut can remove.
+  // the disk if a power cut can still remove their segment.
   if (absl::Status synced = disk.sync_directory(files_.directory);
       !synced.ok() && errc_of(synced) != Errc::kNotFound) {
     return synced;
@@ -160,7 +160,7 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const SchemaLabel&
     if (!status.ok()) return status;
     block = until + 1;
   }
-  // A segment may have got its name just before the publisher was killed.
+  // A segment may have received its name just before the publisher was killed.
   return disk.sync_directory(files_.directory);
 }
 

@@ -1,10 +1,10 @@
 // The slots that a killed session left after its durable end, in its ring file and on disk.
 //
 // A slot counts if it has its exact ready stamp. The ring is checked first. A slot that is only on
-// disk counts only up to the ring's head: records that left the ring are archived, and nothing
-// beyond head ever left it. Records in the ring beyond head also count: one (if the publisher was
-// killed between W3 and W4) or those of a batch. A subscriber may have seen them, since readers use
-// the stamp. A slot that was being written was never delivered.
+// disk counts only up to the ring's head: records that were overwritten in the ring are archived,
+// and none beyond head was ever overwritten. Records in the ring beyond head also count: a single
+// one (if the publisher was killed between W3 and W4) or those of a batch. A subscriber may have
+// seen them, because readers use the stamp. A slot that was being written was never delivered.
 //
 // Thread safety: one thread. Borrows the ring image's mapping and the Disk.
 #pragma once
@@ -27,12 +27,12 @@ class RingTail {
  public:
   RingTail(JournalFiles files, const RingImage& ring) : files_(std::move(files)), ring_(ring) {}
 
-  // Returns the last sequence after `durable` up to which ring and disk have every record.
+  // Returns the last sequence up to which ring and disk have every record after `durable`.
   absl::StatusOr<Sequence> find_end(Sequence durable);
 
-  // Writes whole blocks, from that of durable + 1 to that of `last`, and creates segments as
-  // needed. For each segment, it writes the slots, syncs, writes their sums, and syncs. Running it
-  // again changes nothing.
+  // Writes whole blocks, from the one with durable + 1 to the one with `last`, and creates segments
+  // as needed. For each segment, it writes the slots, syncs, writes their sums, and syncs again.
+  // Running it again changes nothing.
   absl::Status write(Sequence durable, Sequence last, const SchemaLabel& schema,
                      std::uint64_t wall_ns);
 
@@ -47,7 +47,7 @@ class RingTail {
 
   JournalFiles files_;
   const RingImage& ring_;
-  OpenFile disk_file_;  // of disk_segment_, if it is there
+  OpenFile disk_file_;  // of disk_segment_, if it exists
   std::optional<std::uint64_t> disk_segment_;
   std::optional<std::uint64_t> disk_block_;  // the block in disk_page_
   Page disk_page_{};

@@ -35,7 +35,7 @@ constexpr char kRepairEnds[] =
     "`lapwing repair` ends this journal if it cannot be continued; readers get all of it";
 constexpr char kMoveAway[] = "move the directory away if you do not need it";
 
-// One journal, its expected content and the results.
+// A journal, its expected contents and the results.
 struct Task {
   JournalFiles files;
   std::vector<std::uint64_t> segments;
@@ -121,7 +121,7 @@ absl::Status Verifier::note_obstacles(const absl::StatusOr<std::vector<Obstacle>
   return absl::OkStatus();
 }
 
-// Checks everything else that would prevent a start, with the function that a start uses.
+// Checks everything else that would prevent a start, using the function that a start uses.
 absl::Status Verifier::verify_start(SessionLog& sessions) {
   if (const auto lost = find_lost_description(disk_, journal_root_, sessions)) {
     add({lost->path, 0, kNoSequence, kNoSequence, lost->what}, false, kRepairRestoresDescription);
@@ -142,7 +142,7 @@ absl::Status Verifier::verify_start(SessionLog& sessions) {
 
 void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& damage) {
   for (const SessionCopyDefect& defect : sessions.copy_defects()) {
-    // The newest entry may still be on its way from the first file to the copy.
+    // The newest entry may not have reached the copy yet.
     if (defect.missing && defect.index + 1 == sessions.entry_count()) continue;
     const char* const suffix = defect.copy == 0 ? "" : kCopySuffix;
     add({absl::StrCat(journal_root_, "/", kSessionsFileName, suffix),
@@ -189,7 +189,7 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionBeg
   return task;
 }
 
-// A running session, or one that is not settled yet: its sums show how far it is durable.
+// Plans a session that is running or not settled yet. Its sums show up to where it is durable.
 absl::Status Verifier::plan_open_session(Task& task, const SessionRecord& session) {
   const auto walk = walk_sums(task.files, task.segments, session.first(), session.reserved_through);
   if (!walk.ok()) return walk.status();

@@ -1,6 +1,6 @@
 // Verifies a whole journal root: `sessions` and its copy, every header, sum and stamp at or below
 // durable, and the continuity of segments. It also checks the indexes, the lengths and kinds of
-// files, and whether a publisher could start. Changes nothing, and may run while a publisher runs.
+// files, and whether a publisher could start. Changes nothing, and may run alongside a publisher.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -18,11 +18,11 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kFindingsMax = 1000;  // in the list; more are only counted
+inline constexpr std::size_t kFindingsMax = 1000;  // in the list; the rest are only counted
 
 struct VerifyFinding {
   JournalDamage damage;
-  bool loses_records = false;  // false: a second copy or an index, which can be recreated
+  bool loses_records = false;  // false: only a second copy or an index, which can be recreated
   std::string remedy;
 };
 
@@ -39,7 +39,7 @@ struct VerifiedJournal {
 };
 
 struct VerifyReport {
-  std::vector<VerifiedJournal> journals;  // in the order they were begun
+  std::vector<VerifiedJournal> journals;  // in the order in which they were begun
   std::vector<VerifyFinding> findings;
   std::uint64_t findings_left_off = 0;
   bool loses_records = false;

@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// Two sessions with a void between them, three segments with indexes. The second session is
+// Two sessions with a void between them, three segments with indexes. The second session is still
 // running.
 void build(JournalFixture& journal) {
   journal.begin(11, 1);
@@ -69,7 +69,7 @@ TEST_CASE("All damage is listed, each with its file, offset, sequences and remed
   flip_bit(journal.file(0, "sum"), 4 * sizeof(SumEntry), 3);
   flip_bit(journal.file(1, "jnl"), 48, 3);
   flip_bit(journal.file(2, "idx"), 3,
-           0);  // its only entry is the last, and may be being written
+           0);  // its only entry is the last, and may be half written
   flip_bit(journal.file(0, "idx"), 35, 0);
   flip_bit(journal.root() + "/sessions.copy", 600, 1);
   const VerifyReport report = verify(journal);

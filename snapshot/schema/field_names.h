@@ -47,7 +47,7 @@ inline constexpr RoleName kRoleNames[] = {
     {FieldRole::kSpare, "spare"},
 };
 
-// Returns the entry of that value or name, or nullptr if there is none.
+// Returns the entry with this value or name, or nullptr if there is none.
 template <typename Entry, std::size_t kEntries>
 constexpr const Entry* entry_of(const Entry (&entries)[kEntries], decltype(Entry::value) value) {
   for (const Entry& entry : entries) {

@@ -1,5 +1,5 @@
 // Reads the fields of a record according to their descriptions. The caller must check that the
-// record has the length in its schema (Schema::check ensures that the fields are within it).
+// record has the length given in its schema (Schema::check ensures that the fields are within it).
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,8 +1,8 @@
-// Tables of members in the order of a record, one for all of its versions. Records of DBN have no
+// Tables of record members in order, one table per record for all versions. DBN records have no
 // padding, so an offset is the sum of the sizes before it.
 //
-// Source: the schemas in the DBN documentation, and its Python package, with which the test
-// compares.
+// Source: the schemas in the DBN documentation, and DBN's Python package, which the test compares
+// with these tables.
 #include "snapshot/schema/known_schemas.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Member {
   FieldUnit unit = FieldUnit::kPlain;
   FieldRole role = FieldRole::kData;
   std::span<const NamedValue> values = {};
-  // The versions of DBN whose records have this member.
+  // The DBN versions whose records have this member.
   std::uint32_t first_version = 1;
   std::uint32_t last_version = kDbnVersionMax;
 };

@@ -1,4 +1,4 @@
-// The schemas that Lapwing ships: kv16, and every schema of DBN in its versions 1 to 3.
+// The schemas that Lapwing ships: kv16, and every DBN schema in versions 1 to 3.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,19 +13,19 @@
 
 namespace lapwing {
 
-// Returns "kv16", "dbn.mbo" …, in the order of DBN.
+// Returns "kv16", "dbn.mbo" …, in DBN's order.
 std::vector<std::string_view> known_schema_names();
 
-// Returns the description of that name, or nullopt if there is none. For a schema of DBN, the
-// version is that of DBN, 1 to 3, and 0 is the newest; kv16 has version 1.
+// Returns the description with this name, or nullopt if there is none. For a DBN schema, the
+// version is the DBN version, 1 to 3, or 0 for the newest; kv16 has version 1.
 std::optional<Schema> known_schema(std::string_view name, std::uint32_t version = 0);
 
-// Returns why `description` is not that of this shipped schema; empty if it is, or if Lapwing does
-// not ship the schema. Names of values are not compared, because a later release may define more of
-// them.
+// Returns how `description` differs from the shipped schema; empty if it does not, or if Lapwing
+// does not ship the schema. Value names are not compared, because a later release may define more
+// of them.
 std::string mismatch_with_known(const Schema& description);
 
-// Returns the newest version of the schema whose records have that size.
+// Returns the newest version of the schema whose records have this size.
 std::optional<Schema> known_schema_of_size(std::string_view name, std::uint32_t record_bytes);
 
 }  // namespace lapwing

@@ -1,4 +1,4 @@
-// The schemas that Lapwing ships. tests/conformance/dbn_package checks those of DBN.
+// The schemas that Lapwing ships. tests/conformance/dbn_package checks the DBN ones.
 #include "snapshot/schema/known_schemas.h"
 
 #include <catch2/catch.hpp>

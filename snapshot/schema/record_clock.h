@@ -1,5 +1,5 @@
-// The times in records, according to their description. They are used to pace feeds, to rotate
-// recordings, and by --restamp.
+// The times in records, according to their description. They are used for pacing feeds, for
+// rotating recordings, and for --restamp.
 //
 // Thread safety: immutable.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// Whether a value is a time, in ns since 1970. Programs write 0, 2^63 - 1, 2^63 (NaT of pandas) and
+// True if a value is a time, in ns since 1970. Programs write 0, 2^63 - 1, 2^63 (NaT in pandas) and
 // 2^64 - 1 for "no time". Every value from 2^63 - 1 on (year 2262) counts as "no time".
 constexpr bool is_time(std::uint64_t time_ns) {
   return time_ns != 0 &&
@@ -49,8 +49,8 @@ class RecordClock {
     return event != dbn::kUndefTimestamp ? event : 0;
   }
 
-  // Whether stamp() has a field to set: the time of publishing, or the record's time if it is named
-  // ts_recv (unlike, for example, the time of a bar).
+  // True if stamp() has a field to set: the publish time, or the record's time if it is named
+  // ts_recv (but not, for example, the time of a bar).
   bool can_stamp() const { return stamp_.has_value(); }
   std::optional<std::uint32_t> stamp_offset() const { return stamp_; }
   void stamp(std::span<std::byte> records, std::uint64_t now_ns) const {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kPlainBytes[] = "bytes";  // a schema that allows any record size
 
-// Why this cannot be the description of these records; empty: it can.
+// Why this cannot be the description of these records; empty if it can.
 std::string why_not(const Schema& description, const std::string& schema,
                     std::uint32_t record_bytes) {
   if (description.name != schema) {

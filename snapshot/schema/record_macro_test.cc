@@ -1,4 +1,4 @@
-// The schemas that LAPWING_RECORD makes of structs.
+// The schemas that LAPWING_RECORD generates from structs.
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstddef>

@@ -57,7 +57,7 @@ std::string fault_of_values(const Field& field) {
   return {};
 }
 
-// Returns what is wrong with a field by itself; empty if nothing is.
+// Returns what is wrong with a field on its own; empty if nothing is.
 std::string fault_of(const Field& field) {
   const TypeName* const type = entry_of(kTypeNames, field.type);
   if (type == nullptr) return "has a type that this release does not know";

@@ -1,4 +1,4 @@
-// Checks whether a program can read records with its own description of them.
+// Checks whether a program can read records using its own description of them.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -61,7 +61,7 @@ const Field* at(const Schema& schema, const Field& place) {
   return found == schema.fields.end() ? nullptr : &*found;
 }
 
-// Whether the field is in one spare field, or in several adjacent ones.
+// True if the field is within one spare field or several adjacent ones.
 bool lies_in_spare_bytes(const Schema& schema, const Field& added) {
   std::uint64_t at = added.offset;
   const std::uint64_t end = at + added.bytes;
@@ -72,8 +72,8 @@ bool lies_in_spare_bytes(const Schema& schema, const Field& added) {
   return at >= end;
 }
 
-// If there is a field in its place that differs only in the name and is not expected, it was
-// renamed.
+// If the field at the same position differs only in name and is not expected itself, the missing
+// field was renamed.
 std::string missing(const Schema& expected, const Schema& found, const Field& field) {
   const Field* const other = at(found, field);
   const bool was_renamed = other != nullptr && expected.find(other->name) == nullptr &&

@@ -1,4 +1,4 @@
-// When a program can read records with its own description of them.
+// Tests when a program can read records using its own description of them.
 #include <catch2/catch.hpp>
 
 #include "lapwing/schema.h"
@@ -114,7 +114,7 @@ TEST_CASE("An additional field is a later version, and is in spare bytes") {
   spares.fields[5].offset = 27;
   spares.fields[5].bytes = 5;
   CHECK_FALSE(mismatch(spares, later_signal()).empty());
-  found = signal();  // the name of the spare bytes is used
+  found = signal();  // the spare bytes' name is used
   found.version = 2;
   found.fields[4] = {"spare", FieldType::kUInt64, 24, 8};
   CHECK(mismatch(signal(), found).empty());

@@ -107,7 +107,7 @@ std::string Schema::text() const {
   object["record_bytes"] = record_bytes;
   ordered_json& list = object["fields"] = ordered_json::array();
   for (const Field& field : fields) list.push_back(json_of(field));
-  // check() refuses a name that is not ASCII, so it must not throw here.
+  // check() refuses names that are not ASCII, so they must not throw here.
   return object.dump(-1, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// A description as text, and which texts are refused.
+// Tests a description as text, and which texts are refused.
 #include <catch2/catch.hpp>
 #include <limits>
 

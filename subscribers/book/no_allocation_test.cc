@@ -1,4 +1,4 @@
-// Counts the allocations of the whole program, so no other test may run at the same time.
+// Counts the whole program's allocations, so no other test may run at the same time.
 #include <catch2/catch.hpp>
 #include <random>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kOrders = 3000;  // resting at a time
 constexpr std::int64_t kPrices = 400;
 
-// Adds, changes and cancels around a number of orders, with an occasional clear.
+// Adds, changes and cancels orders around a target number, with an occasional clear.
 class Flow {
  public:
   explicit Flow(OrderBooks& books) : books_(books) { ids_.reserve(2 * kOrders); }

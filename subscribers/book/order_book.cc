@@ -16,7 +16,7 @@ bool rests_on_level(const OrderEntry& entry) {
          (entry.msg.side == dbn::Side::kBid || entry.msg.side == dbn::Side::kAsk);
 }
 
-// A better price has a greater rank. ~ reverses the order without an overflow.
+// A better price has a greater rank. ~ reverses the order without overflow.
 std::int64_t rank(dbn::Side side, std::int64_t price) {
   return side == dbn::Side::kBid ? price : ~price;
 }
@@ -170,8 +170,8 @@ void OrderBook::drop_level(std::uint32_t index) {
   free_level_ = index;
 }
 
-// Orders arrive out of order only while a state is loaded, which is sorted by order id. Then one
-// sort of a queue is cheaper than a search for each order's place.
+// Orders arrive out of order only while a state, which is sorted by order id, is loaded. In that
+// case, sorting a queue once is cheaper than searching for each order's place.
 void OrderBook::sort_queue(const Level& level) const {
   std::vector<std::uint32_t> queue;
   for (std::uint32_t at = level.first; at != kNone; at = links_[at].next) queue.push_back(at);

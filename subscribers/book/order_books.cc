@@ -27,7 +27,7 @@ std::uint64_t book_id(Bytes key) {
          read_big_endian<std::uint32_t>(key.data() + offsetof(OrderKey, instrument_id));
 }
 
-// No load crosses the middle of the key, because the fold has written the key as two words.
+// No load crosses the middle of the key, because the fold wrote the key as two words.
 ParsedKey parse(Bytes key) {
   const auto head = read_big_endian<std::uint64_t>(key.data());
   const std::uint64_t tail = std::uint64_t{read_big_endian<std::uint32_t>(key.data() + 8)} << 24 |
@@ -36,7 +36,7 @@ ParsedKey parse(Bytes key) {
   return {head >> 16, OrderEntryKind{static_cast<std::uint8_t>(head >> 8)}, head << 56 | tail};
 }
 
-// The key of a top contains its side where the key of an order contains the order id.
+// A top's key contains its side in the position where an order's key contains the order id.
 std::size_t top_index(std::uint64_t key_order_id) {
   return key_order_id == static_cast<std::uint64_t>(dbn::Side::kBid) ? 1 : 0;
 }
@@ -107,7 +107,7 @@ void OrderBooks::take(const Event& event) {
   }
 }
 
-// Without a filter, a jump in the sequences shows which records of a journal are missing.
+// If there is no filter, a jump in the sequences shows which of a journal's records are missing.
 void OrderBooks::lose_before(Sequence first, bool follows_journal) {
   if (first <= 1 && follows_journal) lose(kMissingBeginning);
   if (is_filtered_ && first > 1) lose({1, first - 1, first, GapCause::kPruned, false});

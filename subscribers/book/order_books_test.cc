@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_of(const dbn::MboMsg& record) {
   return std::as_bytes(std::span(&record, 1));
 }
 
-// Uses few different values, so that all combinations occur.
+// Uses only a few different values, so that all combinations occur.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -88,7 +88,7 @@ RandomEntry random_entry(Dice& dice) {
     out.key = book_key(msg.hd.publisher_id, msg.hd.instrument_id);
   } else if (kind <= 3) {
     if (msg.side == dbn::Side::kNone) msg.side = dbn::Side::kBid;
-    msg.order_id = 1;  // not of an order, so no two entries of a level have the same place and id
+    msg.order_id = 1;  // not an order's, so no two entries in a level share place and id
     msg.action = dbn::Action::kAdd;
     msg.flags |= dbn::kFlagTop;
     out.key = top_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.side);
@@ -125,8 +125,8 @@ TEST_CASE("as a state the books contain what a map contains, and their levels fo
       naive.put(bytes, bytes_of(entry));
     }
     check_found(books, naive, key);
-    // Half of the time not after each operation, so that queues get out of order before they are
-    // read.
+    // During half of the time, not after every operation, so that queues get out of order before
+    // they are read.
     if (i / 1024 % 2 == 0 || dice.one_in(10)) check_same(books, naive);
     if (i % kDigestEvery == 0) REQUIRE(books.digest() == naive.digest());
   }
@@ -161,7 +161,7 @@ TEST_CASE("random records give the levels of the entries that the fold gives a m
   REQUIRE(books.digest() == naive.digest());
 }
 
-// A book that the test feeds: instrument 7 of publisher 1.
+// A book to which the test feeds records: instrument 7 of publisher 1.
 class ByHand {
  public:
   dbn::MboMsg record(dbn::Action action, dbn::Side side, std::uint64_t id, std::int64_t price,
@@ -300,7 +300,7 @@ TEST_CASE_METHOD(ByHand,
   books.take(Event{.kind = EventKind::kReset, .sequence = 5, .is_filtered = true});
   add(7, dbn::Side::kBid, 1, 100, 5);
   CHECK(book().lost_through() == 4);
-  // A session that is not the first, and one without a filter.
+  // A session that is not the first one, and a session without a filter.
   books.take(Event{.kind = EventKind::kSession, .sequence = 8, .is_filtered = true});
   CHECK(book().lost_through() == 4);
   books.take(Event{.kind = EventKind::kSession, .sequence = 9});

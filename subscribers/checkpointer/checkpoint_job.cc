@@ -74,7 +74,7 @@ CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot
   if (!task.prune_journal || !kept.ok() || kept->oldest == kNoSequence) return result;
   result.is_prune_asked = true;
   // The store must also find the records after its own position. It can be behind a checkpoint if
-  // the last writes of RocksDB were damaged.
+  // RocksDB's last writes were damaged.
   const Sequence needed_after = std::min(kept->oldest, at.sequence);
   const absl::StatusOr<Sequence> pruned = prune(task, at.journal_id, needed_after + 1);
   if (pruned.ok()) {

@@ -1,11 +1,11 @@
-// Makes a checkpoint of a commit: writes it, removes old checkpoints, and asks the publisher to
-// prune the part of the journal that no checkpoint needs. Runs in its own thread, because a
+// Creates a checkpoint from a commit: writes it, removes old checkpoints, and asks the publisher to
+// prune the part of the journal that no checkpoint needs. Runs on its own thread, because a
 // checkpoint of a large state takes far longer than a batch.
 //
 // Thread safety: CheckpointJob belongs to one thread; disk and fold are used by both.
 // Ownership: the job owns its snapshot. Its destructor abandons the checkpoint and waits for the
 // thread.
-// Errors: in the result, one for each of the three steps; none is final.
+// Errors: in the result, one for each of the three steps; none of them is final.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kPruneTimeoutNs = 5'000'000'000;
 struct CheckpointTask {
   Disk* disk = nullptr;
   std::string bus;             // its directory
-  std::string directory;       // that of the fold's checkpoints
+  std::string directory;       // of the fold's checkpoints
   const Fold* fold = nullptr;  // used by both threads
   std::uint64_t keep = 1;
   bool prune_journal = false;
@@ -40,13 +40,13 @@ struct CheckpointTask {
 };
 
 struct CheckpointResult : WrittenCheckpoint {
-  absl::Status written;  // kClosed: it was abandoned
+  absl::Status written;  // kClosed: abandoned
   absl::Status retained;
   bool is_prune_asked = false;
   absl::Status pruned;
 };
 
-// Runs all three steps in the calling thread. Abandons the checkpoint soon after `stop` is set.
+// Runs all three steps on the calling thread. Abandons the checkpoint soon after `stop` is set.
 CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot& snapshot,
                                  const StickyFlag& stop);
 

@@ -98,7 +98,7 @@ void CheckpointSeries::take_result(const CheckpointResult& result, bool is_close
   newest_ = result.as_of;
   ++counters_.checkpoints;
   counters_.last = result;
-  // If the bus was closed meanwhile, there was no publisher to prune the journal.
+  // If the bus has been closed since, there was no publisher to prune the journal.
   if (result.is_prune_asked && !is_closed) prune_trouble_.note(result.pruned);
 }
 
@@ -119,7 +119,7 @@ void CheckpointSeries::remove_all() {
 
 absl::Status CheckpointSeries::finish(const StateStore& store, bool is_closed) {
   if (job_) {
-    // The checkpoint under way is the last one, unless there is something newer to write.
+    // The checkpoint being written is the last one, unless there is something newer to write.
     const StorePosition& committed = *store.position();
     if (committed.settled && committed.at.sequence > job_as_of_) job_->give_up();
     end(is_closed);

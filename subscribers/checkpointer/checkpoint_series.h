@@ -1,4 +1,4 @@
-// The checkpoints of a fold: when the next one is due, the thread that writes it, and its result. A
+// A fold's checkpoints: when the next one is due, the thread that writes it, and its result. A
 // failure is logged once, and the checkpoint is retried.
 //
 // Thread safety: one thread. Owns the disk and, while a checkpoint is written, a thread.
@@ -30,26 +30,26 @@ class CheckpointSeries {
                    std::string directory, CheckpointerCounters& counters);
 
   const std::string& directory() const { return directory_; }
-  // The newest checkpoint of that journal. Errors: kNotFound; those of choose_checkpoint().
+  // The journal's newest checkpoint. Errors: kNotFound; those of choose_checkpoint().
   absl::StatusOr<LoadedCheckpoint> newest(const Id128& journal_id) const;
-  // Removes the oldest checkpoints in excess of `keep`. `committed` is the position of the store.
+  // Removes the oldest checkpoints in excess of `keep`. `committed` is the store's position.
   // The next checkpoint is due one interval from now.
   absl::Status begin(const std::optional<StorePosition>& committed);
 
   void count_folded(std::uint64_t records) { records_since_ += records; }
-  // Whether a checkpoint is due by time or by number of records, even if there is nothing new to
-  // write.
+  // True if a checkpoint is due by time or by record count, even if
+  // there is nothing new to write.
   bool is_due(std::uint64_t now_ns) const;
   void start_if_new(const StateStore& store);
   void end_if_done();
   // Abandons the checkpoint that is being written.
   void give_up();
-  // Another history has begun: removes all checkpoints, because their sequences may be above all
-  // future ones.
+  // Call it when another history has begun. Removes all checkpoints, because their sequences may be
+  // above all future ones.
   void remove_all();
   // Waits for the checkpoint that is being written, and writes a newer one if there are newer
   // records. `is_closed`: the session was closed, so there is no publisher to prune the journal.
-  // Errors: those of writing the last one.
+  // Errors: those from writing the last checkpoint.
   absl::Status finish(const StateStore& store, bool is_closed);
 
  private:
@@ -67,7 +67,7 @@ class CheckpointSeries {
   std::uint64_t newest_ns_ = 0;    // when it was started
   std::uint64_t records_since_ = 0;
   std::unique_ptr<CheckpointJob> job_;
-  Sequence job_as_of_ = kNoSequence;  // the sequence of the checkpoint that it writes
+  Sequence job_as_of_ = kNoSequence;  // sequence of the checkpoint being written
   std::uint64_t job_began_ns_ = 0;    // when it was started …
   std::uint64_t job_records_ = 0;     // … and records_since_ at that time
   Trouble trouble_;

@@ -33,9 +33,9 @@ absl::StatusOr<std::shared_ptr<const Fold>> named_fold(const CheckpointerOptions
   return choose_fold(nullptr, options.fold, records_of(*bus));
 }
 
-// The group that may read the bus, and so its checkpoints; nullopt if there is none. Fails if the
-// bus belongs to another user, even for root: the owner could neither read nor replace files that
-// another user creates there.
+// The group that may read the bus, and therefore its checkpoints; nullopt if there is none. Fails
+// if the bus belongs to another user, even for root: the owner could neither read nor replace files
+// that another user creates there.
 absl::StatusOr<std::optional<unsigned>> group_of_own_bus(const std::string& bus) {
   struct stat info{};
   if (::stat(bus.c_str(), &info) != 0) {
@@ -125,8 +125,8 @@ absl::Status Checkpointer::State::start() {
   return absl::OkStatus();
 }
 
-// An empty store starts from the newest checkpoint of the journal, if there is one, not from the
-// first record. The subscriber then detects whether that history is still the one of the bus.
+// An empty store starts from the journal's newest checkpoint, if there is one, and not from the
+// first record. The subscriber then detects whether the bus still has that history.
 absl::Status Checkpointer::State::load_checkpoint() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return absl::OkStatus();
@@ -162,7 +162,7 @@ absl::Status Checkpointer::State::commit_if_due() {
   return absl::OkStatus();
 }
 
-// Commits the folded records. A failure that may pass is logged and noted in store_trouble.
+// Commits the folded records. A temporary failure is logged and recorded in store_trouble.
 absl::Status Checkpointer::State::commit() {
   options.step("before-batch");
   const absl::Status done = store->commit(StorePosition{folded, settled});
@@ -174,8 +174,8 @@ absl::Status Checkpointer::State::commit() {
   return absl::OkStatus();
 }
 
-// After a failed write, RocksDB may hold anything in memory, but its files hold a whole commit.
-// Records that were folded since that commit are folded again.
+// After a failed write, RocksDB may hold anything in memory, but its files hold a whole commit. The
+// records folded since that commit are folded again.
 absl::Status Checkpointer::State::reopen_store() {
   checkpoints.give_up();
   subscriber = absl::UnknownError("not open");

@@ -19,8 +19,8 @@ constexpr std::size_t kFoldRecords = 1024;            // records whose keys are 
 
 }  // namespace
 
-// Starts at the store's position, or else at the oldest record of the newest journal, because a
-// state belongs to one journal. Discards records that were read but not folded.
+// Starts at the store's position, or if there is none, at the oldest record of the newest journal,
+// because a state belongs to one journal. Discards records that were read but not folded.
 void Checkpointer::State::reopen_subscriber() {
   SubscriberOptions following = options.subscriber;
   following.start = Start::oldest();
@@ -43,7 +43,7 @@ void Checkpointer::State::reopen_subscriber() {
   subscriber = SubscriberAccess::open(std::move(following), interrupt);
 }
 
-// Waits until then, or until an interrupt, which stays raised for the next iteration of the run.
+// Waits until `until_ns` or an interrupt, which stays raised for the run's next iteration.
 void Checkpointer::State::rest(std::uint64_t until_ns) const {
   const std::uint32_t bell = interrupt.bell();
   const std::uint64_t now = monotonic_ns();
@@ -82,7 +82,7 @@ absl::Status Checkpointer::State::read(std::uint64_t deadline_ns) {
 }
 
 // The records are already in the free memory of `pending`. They are added only if the fold is for
-// such records. All pending records are of one session, because an event separates two sessions.
+// such records. All pending records belong to one session, because an event separates two sessions.
 absl::Status Checkpointer::State::take_records(const Batch& batch) {
   if (absl::Status fits = check_records(); !fits.ok() || discarding) return fits;
   pending.added(batch.count, batch.first);
@@ -103,7 +103,7 @@ absl::Status Checkpointer::State::check_records() const {
                    shape.schema, ", ", shape.record_bytes, " bytes; choose a fold of that schema"));
 }
 
-// Detects that durable does not advance although the buffer is full of records that wait for it.
+// Detects that durable is not advancing although the buffer is full of records waiting for it.
 void Checkpointer::State::watch_durable() {
   const Sequence durable = subscriber->durable();
   const std::uint64_t now = monotonic_ns();
@@ -119,7 +119,7 @@ void Checkpointer::State::watch_durable() {
                 {{"durable", durable}}));
 }
 
-// Records that were not kept are read again, from the last commit on, as after a restart.
+// Reads records that were not kept again, from the last commit on, as after a restart.
 absl::Status Checkpointer::State::catch_up_with_discarded() {
   fold_ready(false);
   if (may_commit() && settled) {
@@ -130,8 +130,8 @@ absl::Status Checkpointer::State::catch_up_with_discarded() {
   return absl::OkStatus();
 }
 
-// Folds durable records, up to the last one that settles. With `all`, or if one event fills the
-// buffer, it also folds the durable records after it.
+// Folds durable records up to the last one that settles. If `all` is set, or if one event fills the
+// buffer, also folds the durable records after it.
 void Checkpointer::State::fold_ready(bool all) {
   const std::size_t durable = pending.count_through(subscriber->durable());
   std::size_t settles_at = durable;
@@ -141,10 +141,10 @@ void Checkpointer::State::fold_ready(bool all) {
   if (also_the_rest) fold_records(durable - settles_at, false);
 }
 
-// `settles`: the state may be shown after the last of them.
+// `settles`: the state may be exposed after the last of them.
 void Checkpointer::State::fold_records(std::size_t records, bool settles) {
   if (records == 0) return;
-  // Records before the oldest one that is kept. Does nothing if none is missing.
+  // Records before the oldest retained one are lost. Does nothing if none are missing.
   lose_through(pending.first() - 1, GapCause::kPruned);
   const std::size_t key_bytes = fold().shape().key_bytes;
   key_room.resize(kFoldRecords * key_bytes);
@@ -209,18 +209,18 @@ absl::Status Checkpointer::State::take_event(const Event& event) {
 absl::Status Checkpointer::State::take_loss(const Gap& gap) {
   if (discarding) return catch_up_with_discarded();
   fold_ready(true);
-  // Records that a cut removed are pending here and were never durable; the void covers them. (Its
+  // Records removed by a cut are pending here and were never durable; the void covers them. (Its
   // gap may begin after them, or be empty.)
   if (gap.cause == GapCause::kVoid) pending.clear();
   if (pending.is_empty()) {
     lose_through(gap.last, gap.cause);
   } else {
-    discarding = true;  // it follows records that are not durable: all is read again later
+    discarding = true;  // it follows records that are not durable; all are read again later
   }
   return absl::OkStatus();
 }
 
-// Another history has begun, and none of the kept state belongs to it.
+// Handles the start of another history, to which none of the kept state belongs.
 absl::Status Checkpointer::State::take_reset(bool follows_journal) {
   checkpoints.give_up();
   pending.clear();

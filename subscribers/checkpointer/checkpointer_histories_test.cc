@@ -1,5 +1,5 @@
 // Random histories: publishers that close, are killed and recovered, or lose power; journals that
-// are behind; checkpointers that end well or not at all. The final state must be the fold of all
+// lag behind; checkpointers that end cleanly or are killed. The final state must be the fold of all
 // durable records, each folded once.
 #include <catch2/catch.hpp>
 #include <memory>
@@ -72,7 +72,7 @@ class RandomHistory {
     is_dead_ = below(3) > 0;
     is_dead_ ? bus_.kill() : bus_.close();
   }
-  // The next publisher settles the end of the last session.
+  // Starts the next publisher, which settles the last session's end.
   void start() {
     is_published_ = true;
     if (is_dead_ && below(2) == 0) {
@@ -86,7 +86,7 @@ class RandomHistory {
     }
     is_dead_ = false;
     bus_.start();
-    // Two voids in a row are two losses, or one for a checkpointer that begins after them.
+    // Two consecutive voids are two losses, or one for a checkpointer that begins after them.
     bus_.publish(1 + below(50));
     bus_.archive(bus_.head());
   }
@@ -96,7 +96,7 @@ class RandomHistory {
   CheckpointerSetUp options_;
   Reference reference_ = reference_of(bus_);
   std::unique_ptr<Following> following_;
-  bool is_published_ = true;  // a publisher lives
+  bool is_published_ = true;  // a publisher is alive
   bool is_dead_ = false;      // it was killed
 };
 

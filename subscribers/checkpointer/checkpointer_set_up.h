@@ -1,7 +1,7 @@
-// Opens a checkpointer with hooks for tests: limits, the disk under the checkpoints, and a call
-// before each named step.
+// Opens a checkpointer with test hooks: limits, the disk for the checkpoints, and a call before
+// each named step.
 //
-// Thread safety: as Checkpointer::open().
+// Thread safety: as for Checkpointer::open().
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kDurableStallNs =
-    2'000'000'000;  // after this time without progress, the bus is not syncing
+    2'000'000'000;  // without progress for this long, the bus is not syncing
 
 struct CheckpointerSetUp : CheckpointerOptions {
   std::size_t pending_bytes_max = kPendingBytesMax;
@@ -32,7 +32,7 @@ struct CheckpointerSetUp : CheckpointerOptions {
 
 // Like Checkpointer::open(), but with a given fold. The bus directory must exist; the bus need not.
 // Errors: kInvalidArgument, those of check_placement(); kNotPermitted (the bus directory belongs to
-// another user, or other users may write to that of the checkpoints); those of StateStore::open()
+// another user, or other users may write to the checkpoint directory); those of StateStore::open()
 // and of make_checkpoint_directory().
 absl::StatusOr<Checkpointer> start_checkpointer(CheckpointerSetUp set_up);
 

@@ -1,25 +1,25 @@
-// How a checkpointer (lapwing/checkpointer.h) keeps a fold's state of a bus in a store, and writes
+// How a checkpointer (lapwing/checkpointer.h) keeps a fold's state for a bus in a store, and writes
 // it to checkpoint files. Specification: docs/explanation/state.md.
 //
 //   read     records are read into a buffer (pending_records.h)           durable or not
 //   fold     from there into the store's memory                           durable, up to where the
 //                                                                         fold settles
 //   commit   a batch, with its position, at intervals                     as of the last one folded
-//   write    a checkpoint of a commit, in a thread (checkpoint_series.h)
+//   write    a checkpoint of a commit, on a thread (checkpoint_series.h)
 //
-// No record is folded that a power cut could remove. So neither the store nor a checkpoint ever
-// holds such a record, and a void only drops records that were waiting. If a fold does not settle
-// for a whole buffer, the buffer is folded nevertheless. The store then continues exactly there,
-// and no checkpoint is made of it.
+// Records that a power cut could remove are never folded. So neither the store nor a checkpoint
+// ever holds such a record, and a void drops only records that were waiting. If a fold does not
+// settle within a whole buffer, the buffer is folded anyway. The store then continues exactly
+// there, and no checkpoint is created from that state.
 //
 // If `durable` does not advance while the buffer is full, the publisher has died or its journal has
-// failed. The bus is then followed for its events only, and its records are read again afterwards.
-// For that, the subscriber is reopened at the store's position, as after a failure of the store.
+// failed. The bus is then followed only for its events, and its records are read again afterwards.
+// To do so, the subscriber is reopened at the store's position, as after a store failure.
 //
 // Thread safety: one thread; `interrupt` at any time. Owns the store, the subscriber, and the
-// checkpoints. Memory: that of the store, of the buffer, and of one checkpoint writer.
-// Errors: a failure that may pass (a full disk, a publisher that does not prune) is logged once,
-// and the operation is retried. Any other failure ends the run.
+// checkpoints. Memory: the store's, the buffer's, and one checkpoint writer's.
+// Errors: a temporary failure (a full disk, a publisher that does not prune) is logged once, and the
+// operation is retried. Any other failure ends the run.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +77,7 @@ struct Checkpointer::State {
   Sequence committed_through() const {
     return committed() ? committed()->at.sequence : kNoSequence;
   }
-  // Whether there are new records, and the last sequence is a record: a loss belongs to the batch
+  // True if there are new records and the last sequence is a record's. A loss belongs to the batch
   // that ends with the record after it.
   bool may_commit() const {
     return folded.sequence == folded_through() && folded.sequence != committed_through();
@@ -94,8 +94,8 @@ struct Checkpointer::State {
   StoredPosition pending_of;  // journal and session of the pending records
   StoredPosition folded;      // the last record that was folded
   Sequence next = 1;          // the next sequence to fold
-  bool settled = false;       // the state that was folded since the last commit may be shown
-  bool closed = false;        // the session was closed, and all of its durable records are folded
+  bool settled = false;       // the state folded since the last commit may be exposed
+  bool closed = false;        // the session was closed, and all its durable records are folded
   bool discarding = false;    // records are not kept; they are read again later
   std::uint64_t durable_moved_ns = 0;
   Sequence durable_seen = 0;
@@ -106,9 +106,9 @@ struct Checkpointer::State {
   const ForkWatch fork{"checkpointer"};
 };
 
-// Whether the cause of a failure may end by itself, or by an operator's action.
+// True if the cause of a failure may disappear by itself or through an operator's action.
 bool may_pass(const absl::Status& status);
-// The result of an interrupted run.
+// The result for an interrupted run.
 absl::Status interrupted_run();
 
 }  // namespace lapwing

@@ -1,5 +1,5 @@
-// The checkpointer on a bus that the test drives step by step. Its state must be that of the fold
-// on the same history in memory.
+// The checkpointer on a bus that the test drives step by step. Its state must equal the state that
+// the fold computes in memory from the same history.
 #include "lapwing/checkpointer.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// The position in the files, while no checkpointer runs.
+// The position in the files while no checkpointer is running.
 StorePosition position_in_store(const TestBus& bus) {
   const auto store = StateStore::open(tally_directory(bus) + "/state", TallyFold().shape());
   REQUIRE(store.ok());

@@ -1,5 +1,5 @@
-// The checkpointer on full disks, on a bus that does not progress, and in directories that are not
-// its own.
+// The checkpointer on full disks, on a bus that makes no progress, and in directories that belong
+// to other users.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace {
 
 using Catch::Contains;
 
-constexpr uid_t kStranger = 61231;  // not a user of the system
+constexpr uid_t kStranger = 61231;  // not a user on this system
 
 // Fails every write while `full` is set.
 class FullDisk final : public PosixDisk {
@@ -37,7 +37,7 @@ class FullDisk final : public PosixDisk {
   const bool& full_;
 };
 
-// No file of this process can be written, as on a full disk, including those of the store.
+// While it exists, this process cannot write any files, as on a full disk, not even the store's.
 class NoRoom {
  public:
   NoRoom() {
@@ -52,7 +52,7 @@ class NoRoom {
   rlimit before_{};
 };
 
-// Stores the thread that writes the first checkpoint.
+// Records the thread that writes the first checkpoint.
 class WhereDisk final : public PosixDisk {
  public:
   struct Place {
@@ -169,7 +169,7 @@ TEST_CASE("A store that cannot be written is logged once, and continues when it 
     REQUIRE(following.until([&] { return !told.empty(); }));
     const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
     REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
-    // It can be ended nevertheless.
+    // It can still be stopped.
     CHECK(following.checkpointer->committed()->sequence <= 300);
     CHECK_FALSE(following.checkpointer->digest().ok());
     const absl::Status finished = following.checkpointer->finish();

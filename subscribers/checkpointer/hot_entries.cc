@@ -33,7 +33,7 @@ HotEntries::HotEntries(const FoldShape& shape)
       entry_bytes_(shape.entry_bytes),
       table_(kTableSlotsMin, kNoPlace) {}
 
-// The table slot that holds this key's place, or that would hold it.
+// The table slot that holds or would hold this key's place.
 std::uint32_t* HotEntries::slot_for(Bytes key) const {
   const std::size_t mask = table_.size() - 1;
   std::size_t slot = XXH3_64bits(key.data(), key_bytes_) & mask;
@@ -76,7 +76,7 @@ void HotEntries::note(std::uint32_t place, const std::byte* entry, bool is_chang
   if (is_change) ++changes_;
 }
 
-// When a prefix of this key was last erased; 0: never.
+// The time when a prefix of this key was last erased; 0: never.
 std::uint64_t HotEntries::erased_at(Bytes key) const {
   std::uint64_t last = 0;
   for (const auto& [length, prefixes] : prefixes_) {

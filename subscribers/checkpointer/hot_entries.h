@@ -1,10 +1,10 @@
-// The part of a store that is in memory: the changes since its last batch, and the results of
-// recent reads of the files, including absent keys.
+// The in-memory part of a store: the changes since the last batch, and the results of recent reads
+// from the files, including absent keys.
 //
 // Each key has a number, its place. Keys, entries and marks are arrays indexed by place, and an
 // open hash table maps a key to its place. Nothing is removed before clear(). Erasing a prefix only
-// stores the time: every entry with that prefix that was noted earlier is erased, in memory and in
-// the files, without a search for it.
+// stores the time: every entry with that prefix that was noted earlier counts as erased, in memory
+// and in the files, without being searched for.
 //
 // Thread safety: one thread. Owns its memory, which grows with the entries; clear() keeps it.
 #pragma once
@@ -27,7 +27,7 @@ class HotEntries {
 
   explicit HotEntries(const FoldShape& shape);
 
-  // The result of a search in memory. If `here` is false, the key must be read from the files.
+  // The result of an in-memory search. If `here` is false, the key must be read from the files.
   struct Known {
     bool here = false;
     const std::byte* entry = nullptr;  // null: the key is absent; valid until the next change
@@ -38,8 +38,8 @@ class HotEntries {
   void put(Bytes key, Bytes entry);
   void erase(Bytes key);
   void erase_prefix(Bytes prefix);
-  // Notes the entry of that key in the files, null if it is absent. This is not a change. Does
-  // nothing if the key is known here.
+  // Notes the key's entry in the files, or null if it is absent. This is not a change. Does nothing
+  // if the key is already known here.
   void remember(Bytes key, const std::byte* entry);
 
   // The changes in the order that a batch needs: first the prefixes, then the keys, ascending.
@@ -47,7 +47,7 @@ class HotEntries {
   // `entry` is empty if the key was erased.
   void for_each_change(const std::function<void(Bytes key, Bytes entry)>& use) const;
 
-  // The changes are in the files now. Known keys stay known.
+  // Call it when the changes are in the files. Known keys stay known.
   void settle();
   void clear();
 
@@ -57,8 +57,8 @@ class HotEntries {
   std::uint64_t bytes() const;
 
  private:
-  // The mark of a place. `noted` counts calls: an entry that was noted before its prefix was erased
-  // is erased.
+  // A place's mark. `noted` counts calls: an entry noted before its
+  // prefix was erased is erased.
   struct Mark {
     std::uint64_t noted = 0;
     bool is_there = false;
@@ -85,8 +85,8 @@ class HotEntries {
   std::vector<std::byte> entries_;
   std::vector<Mark> marks_;
   mutable std::vector<std::uint32_t> table_;  // places; a power of two, at most half full
-  // Prefixes by length, then by bytes, and when each was erased. There are few lengths, so a lookup
-  // takes few searches.
+  // Prefixes by length, then by bytes, with the time each was erased. There are few lengths, so a
+  // lookup needs few searches.
   std::map<std::size_t, std::map<std::string, std::uint64_t, std::less<>>> prefixes_;
   std::uint64_t prefix_count_ = 0;
   std::uint64_t calls_ = 0;

@@ -1,7 +1,7 @@
 // A checkpointer that is killed: before, within and after each of its steps, at each operation on
-// the disk of its checkpoints, and at any moment. A child follows a bus that was closed, and the
-// next child continues where it was killed. Each compares its state with that of the fold in memory
-// on the same records. A record that is folded twice or left out changes the state.
+// its checkpoints' disk, and at any moment. A child follows a bus that was closed, and the next
+// child continues where it was killed. Each compares its state with the one that the fold computes
+// in memory from the same records. If a record is folded twice or left out, the state differs.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <random>
@@ -144,7 +144,7 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   return 0;
 }
 
-// Every file that is named as a checkpoint is a correct one.
+// Checks that every file that is named like a checkpoint is a correct checkpoint.
 void check_checkpoints(const History& history) {
   PosixDisk disk;
   const auto files = list_checkpoints(disk, checkpoint_directory(history.bus.directory(), "tally"));
@@ -158,7 +158,7 @@ void check_checkpoints(const History& history) {
   }
 }
 
-// Returns true if it was killed, false if it had finished before.
+// Returns true if it was killed, false if it finished first.
 bool one_life(const History& history, const KillPoint& point, int kill_after_us = -1) {
   const Shared<Complaint> complaint;
   ChildProcess child([&] { return live(history, point, *complaint); });

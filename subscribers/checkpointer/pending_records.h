@@ -1,7 +1,7 @@
-// Records that were read from the bus and are not folded yet, because the bus may not have made
+// Records that were read from the bus but are not folded yet, because the bus may not have made
 // them durable or because their event has not ended. Their sequences are consecutive.
 //
-// Thread safety: one thread. Owns its memory, kPendingBytesMax bytes regardless of the number of
+// Thread safety: one thread. Owns its memory, kPendingBytesMax bytes, regardless of the number of
 // records.
 #pragma once
 
@@ -29,7 +29,7 @@ class PendingRecords {
   std::size_t count() const { return (end_ - begin_) / record_bytes_; }
   Sequence first() const { return first_; }  // of the oldest record; requires !is_empty()
   Sequence last() const { return first_ + count() - 1; }
-  // The number of records with a sequence of at most `through`.
+  // The number of records whose sequence is at most `through`.
   std::size_t count_through(Sequence through) const {
     if (is_empty() || through < first_) return 0;
     return through >= last() ? count() : static_cast<std::size_t>(through - first_ + 1);
@@ -47,7 +47,7 @@ class PendingRecords {
     }
     return std::span(memory_).subspan(end_);
   }
-  // That number of records was written to room(). The first one has sequence `first`.
+  // Call it after writing this many records to room(). The first one has sequence `first`.
   void added(std::size_t records, Sequence first) {
     if (is_empty()) first_ = first;
     end_ += records * record_bytes_;

@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};  // ends a hang; not used for measurements
+constexpr std::chrono::seconds kHang{60};  // limits a hang; not used for measurements
 
 CheckpointerOptions options_of(const TestBus& bus) {
   return {.subscriber = {.directory = bus.directory(), .name = "test"},
@@ -93,8 +93,8 @@ TEST_CASE("A checkpointer uses its own end_at_close, and waits for the next sess
 
 Checkpointer* interrupted_by_signal = nullptr;
 
-// The run waits for a bus that publishes nothing, and commits once an hour, so nothing else ends
-// it.
+// The run waits for a bus that publishes nothing, and commits once an
+// hour, so nothing else ends it.
 TEST_CASE("interrupt ends the run under way, or the next, from a thread and a signal handler") {
   TestBus bus;
   bus.start();

@@ -32,9 +32,9 @@ constexpr int kBlockCacheShardBits = 2;  // a block larger than a shard would ne
 constexpr char kRemedy[] =
     ". Remove that directory: the store is then rebuilt from the newest checkpoint and the journal";
 constexpr int kBackgroundJobs = 2;
-constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // of files written in the background
+constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // for files written in the background
 
-// The value of kPositionKey. Private to this store; other versions are refused.
+// The value of kPositionKey. The format is private to this store; other versions are refused.
 struct PositionValue {
   std::uint32_t version;
   std::uint32_t settled;  // 0 or 1
@@ -50,8 +50,8 @@ struct PositionValue {
 };
 static_assert(sizeof(PositionValue) == 128);
 
-// Replaces the file LOG in the store. On a full disk RocksDB's own logger ends the process if the
-// library was built with its assertions, as Debian's is.
+// Replaces the store's LOG file. On a full disk, RocksDB's own logger ends the process if the
+// library was built with assertions, as Debian's is.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -78,9 +78,9 @@ rocksdb::Options rocksdb_options() {
   options.compression = rocksdb::kLZ4Compression;
   options.max_background_jobs = kBackgroundJobs;
   options.max_open_files = kOpenFilesMax;
-  options.max_file_opening_threads = 1;  // kStoreThreads includes only one
+  options.max_file_opening_threads = 1;  // kStoreThreads includes only one of these
   options.max_total_wal_size = kWalBytesMax;
-  options.allow_fallocate = false;  // an almost empty log would take the space for a flush
+  options.allow_fallocate = false;  // a nearly empty log would use the space for a flush
   options.bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
@@ -101,7 +101,7 @@ pid_t holder_of(const std::string& lock_path) {
   return known ? lock.l_pid : 0;
 }
 
-// The error code for an error of RocksDB, and the remedy.
+// The error code and the remedy for a RocksDB error.
 struct Failure {
   Errc code = Errc::kSystem;
   const char* remedy = "";
@@ -129,7 +129,7 @@ Failure classify(const rocksdb::Status& status) {
   if (sys_errno != 0) {
     return {errc_of(make_system_error(sys_errno, "")), limit_remedy(sys_errno)};
   }
-  // RocksDB returns "invalid argument" for files that do not match each other.
+  // RocksDB returns "invalid argument" for files that are inconsistent with each other.
   const bool is_damaged = status.IsCorruption() || status.IsInvalidArgument();
   return is_damaged ? Failure{Errc::kDamaged, kRemedy} : Failure{};
 }

@@ -1,10 +1,10 @@
 // RocksDB as the store and its snapshots use it: options, errors, and the position.
 //
-// The only header that exposes RocksDB. Only the sources in this folder include it. Entries are
-// stored under the fold's keys, and the position after all of them.
+// This is the only header that exposes RocksDB, and only the sources in this folder include it.
+// Entries are stored under the fold's keys, and the position after all of them.
 //
-// Thread safety: as for RocksDB: any thread may read. Shared, because a snapshot may outlive the
-// store.
+// Thread safety: as for RocksDB, any thread may read. Ownership is shared, because a snapshot may
+// outlive the store.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -41,12 +41,12 @@ class StateFiles {
   static absl::StatusOr<std::shared_ptr<StateFiles>> open(const std::string& directory,
                                                           const FoldShape& shape);
 
-  // Reads the entry of that key, and sets `is_there` to whether there is one.
+  // Reads the key's entry, and sets `is_there` to whether it exists.
   absl::Status read(std::span<const std::byte> key, rocksdb::PinnableSlice& entry,
                     bool& is_there) const;
   absl::Status check_size(const rocksdb::Slice& entry) const;
   absl::StatusOr<bool> has_entries() const;
-  // Errors: kInvalidArgument if the store is of another fold, version or schema.
+  // Errors: kInvalidArgument if the store belongs to another fold, version or schema.
   absl::StatusOr<std::optional<StorePosition>> read_position() const;
   std::string position_value(const StorePosition& position) const;
 

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::size_t kPrefetchKeysMax = 256;  // of one lookup in the files
+constexpr std::size_t kPrefetchKeysMax = 256;  // per lookup in the files
 
 // The first key after all keys that begin with `prefix`.
 std::string end_of(Bytes prefix) {
@@ -71,7 +71,7 @@ absl::Status StateStore::open_files() {
 }
 
 // Also records failures that cannot be returned to the fold. A failed read returns no entry, so
-// nothing that was folded since is trusted.
+// nothing folded since then is trusted.
 absl::Status StateStore::fail(absl::Status status) {
   if (failure_.ok()) failure_ = std::move(status);
   return failure_;
@@ -118,7 +118,7 @@ void StateStore::prefetch(Bytes keys) {
     files_->db().MultiGet(rocksdb::ReadOptions(), files_->db().DefaultColumnFamily(), count,
                           wanted.data(), values.data(), statuses.data());
     for (std::size_t i = 0; i < count; ++i) {
-      // Keys that cannot be read are left to find(), which reports the error.
+      // Leave keys that cannot be read to find(), which reports the error.
       const bool is_there = statuses[i].ok() && values[i].size() == shape_.entry_bytes;
       if (!is_there && !statuses[i].IsNotFound()) continue;
       hot_->entries.remember(bytes_of(wanted[i]), is_there ? bytes_of(values[i]).data() : nullptr);

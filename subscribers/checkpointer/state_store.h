@@ -1,23 +1,23 @@
-// A fold's state as of one position of a bus, on disk: a FoldState over RocksDB with the latest
+// A fold's state on disk, as of one position on a bus: a FoldState over RocksDB with the latest
 // changes in memory.
 //
 //   apply()    changes entries in memory only (hot_entries.h)
-//   commit()   one atomic batch: the changes, and the position that they reach
-//   snapshot() the state as of the last commit, in the order of its keys, for a checkpoint
+//   commit()   one atomic batch: the changes, and the position they reach
+//   snapshot() the state as of the last commit, in key order, for a checkpoint
 //
-// So the files hold the state as of exactly one position, whatever ends the process, and the next
+// So however the process ends, the files hold the state as of exactly one position, and the next
 // process that opens them continues there. A kill loses no commit. A power cut may lose the newest
-// commits that were not synced, always whole and from the end; their positions are lost with them.
+// unsynced commits together with their positions, but only whole ones, the latest first.
 //
 // How RocksDB is configured, and why: docs/explanation/adr/0011-a-store-for-folds.md.
 //
 // Invariants
-//  1. The files contain either all or nothing of a commit.
+//  1. The files contain all of a commit or nothing of it.
 //  2. Entries without a position are not a state: open() removes them.
 //  3. After a failed read or write, failure() is not ok, and nothing is committed until reopen()
 //     succeeds.
 //
-// Thread safety: one thread, except that each snapshot may be read by a thread of its own. Owns the
+// Thread safety: one thread, except that each snapshot may be read on its own thread. Owns the
 // directory, through RocksDB's lock file. Memory: bounded by named limits, regardless of the size
 // of the state.
 #pragma once
@@ -47,7 +47,7 @@ inline constexpr std::size_t kSnapshotBlockBytes = 256 << 10;
 
 struct StorePosition {
   StoredPosition at;
-  bool settled = true;  // false: within an event; no checkpoint is made of it
+  bool settled = true;  // false: within an event, so no checkpoint is made
 
   friend bool operator==(const StorePosition& a, const StorePosition& b) {
     return a.at.journal_id == b.at.journal_id && a.at.session_id == b.at.session_id &&
@@ -58,7 +58,7 @@ struct StorePosition {
 class StateFiles;
 
 // The state as of one commit. Movable. It keeps the store's files open, so it may outlive the
-// store, which cannot be opened again before the snapshot is destroyed.
+// store, but the store cannot be opened again before the snapshot is destroyed.
 class StateSnapshot {
  public:
   StateSnapshot(StateSnapshot&&) noexcept;
@@ -66,10 +66,10 @@ class StateSnapshot {
   ~StateSnapshot();
 
   const StorePosition& position() const;
-  // Makes that commit survive a power cut. Errors: kNoSpace, kSystem.
+  // Syncs that commit, so that it survives a power cut. Errors: kNoSpace, kSystem.
   absl::Status sync() const;
-  // Passes the entries to `use`, end to end in the order of their keys, a block at a time. An error
-  // of `use` ends the call.
+  // Passes the entries to `use`, contiguous and in key order, one block at a time. An error from
+  // `use` ends the call.
   absl::Status read(
       const std::function<absl::Status(std::span<const std::byte> entries)>& use) const;
 
@@ -85,13 +85,13 @@ class StateStore final : public FoldState {
  public:
   // Creates the directory with mode 0700 if it does not exist; its parent must exist. Errors:
   // kInUse (another process holds it; the message names the process), kInvalidArgument (the store
-  // is of another fold, version or schema; the message has the remedy), kDamaged, kNoSpace,
-  // kNotPermitted, kSystem.
+  // belongs to another fold, version or schema; the message contains the remedy), kDamaged,
+  // kNoSpace, kNotPermitted, kSystem.
   static absl::StatusOr<std::unique_ptr<StateStore>> open(
       const std::string& directory, const FoldShape& shape,
       std::uint64_t hot_bytes_max = kHotBytesMax);
   ~StateStore() override;
-  // Returns to the state in the files, like a process that opens the store after a kill. No
+  // Returns to the state in the files, as a process would that opens the store after a kill. No
   // snapshot may exist. Until it succeeds, only position(), failure() and reopen() may be called.
   // Errors: those of open().
   absl::Status reopen();
@@ -103,13 +103,13 @@ class StateStore final : public FoldState {
   void put(std::span<const std::byte> key, std::span<const std::byte> entry) override;
   void erase(std::span<const std::byte> key) override;
   void erase_prefix(std::span<const std::byte> prefix) override;
-  // Reads these keys, laid end to end, at once, so that find() has them in memory.
+  // Reads the entries of these contiguous keys in one lookup, so that find() has them in memory.
   void prefetch(std::span<const std::byte> keys);
 
-  // The changes in memory have reached their limit, so commit() is due.
+  // True if the changes in memory have reached their limit, so commit() is due.
   bool full() const;
 
-  // Without a position, which is allowed only while the store has none, the changes are not a state
+  // Without a position (allowed only while the store has none), the changes do not form a state
   // yet. Errors, as for empty(): kNoSpace, kSystem, kDamaged; see invariant 3.
   absl::Status commit(const std::optional<StorePosition>& position);
   // Drops the changes since the last commit.

@@ -82,7 +82,7 @@ struct Operation {
   std::uint64_t kind;
 };
 
-// Puts, erasures, reads, commits, drops and reopenings in any order must give the state in memory.
+// Puts, erasures, reads, commits, drops and reopenings in any order must yield the state in memory.
 void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
   const TemporaryDirectory directory;
   std::mt19937_64 random(seed);
@@ -109,9 +109,9 @@ void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
     }
     if (sequence == 0 || random() % 400 != 0) continue;
     const StateSnapshot before = store->snapshot();
-    REQUIRE(digest_of(before) == committed_digest);  // uncommitted changes are not in it
+    REQUIRE(digest_of(before) == committed_digest);  // it does not include uncommitted changes
     REQUIRE(store->commit(position(++sequence)).ok());
-    REQUIRE(digest_of(before) == committed_digest);  // nor are later commits
+    REQUIRE(digest_of(before) == committed_digest);  // or later commits
     committed_digest = model.digest();
   }
   REQUIRE(store->commit(position(++sequence)).ok());
@@ -224,7 +224,7 @@ TEST_CASE("A store in use is refused with the process that uses it") {
   const std::string path = directory.file("state");
   open_store(path, small_shape()).reset();
   const Shared<std::atomic<bool>> holds;
-  // Takes the lock like RocksDB. In a child of this process RocksDB itself would have no threads.
+  // Locks as RocksDB does. In a child of this process, RocksDB itself would have no threads.
   ChildProcess holder([&] {
     const int fd = open((path + "/LOCK").c_str(), O_RDWR | O_CLOEXEC);
     struct flock lock{};
@@ -252,7 +252,7 @@ TEST_CASE("A store with damaged files reports the damage and a remedy") {
 }
 
 TEST_CASE("A missing key is looked up without reading the same filters repeatedly") {
-  constexpr std::uint64_t kKeys = 1'500'000;  // a filter of a megabyte for each memtable of them
+  constexpr std::uint64_t kKeys = 1'500'000;  // a one-megabyte filter for each memtable
   constexpr std::uint64_t kLookUps = 2000;
   constexpr std::uint64_t kReadMax = 64 << 20;
   const TemporaryDirectory directory;

@@ -23,7 +23,7 @@
 namespace lapwing {
 namespace {
 
-// The descriptors of one check; closes them.
+// The descriptors that one check opens; closes them.
 class Descriptors {
  public:
   Descriptors() { fds_.fill(-1); }
@@ -34,7 +34,7 @@ class Descriptors {
       if (fd >= 0) ::close(fd);
     }
   }
-  // Fills the array with duplicates of `of`. Returns 0, or the errno of the first failure.
+  // Fills the array with duplicates of `of`. Returns 0 or the errno of the first failure.
   int take(int of) {
     for (int& fd : fds_) {
       fd = ::fcntl(of, F_DUPFD_CLOEXEC, 0);
@@ -59,7 +59,7 @@ absl::Status check_address_space() {
   return absl::OkStatus();
 }
 
-// Checks both together, because the stacks of the threads use address space.
+// Checks threads and address space together, because the stacks of the threads use address space.
 absl::Status check_threads() {
   std::latch tried(1);
   std::array<std::thread, kStoreThreads> threads;
@@ -90,7 +90,7 @@ absl::Status refused_call(const char* call, int sys_errno, const std::string& pa
       absl::StrCat(std::string(why.message()), "; allow it in the container's seccomp profile"));
 }
 
-// A directory can be synced in parts like a file, so the check writes no file.
+// A directory can be synced in parts like a file, so this check writes no files.
 absl::Status check_calls(int directory, const std::string& path) {
   if (::sync_file_range(directory, 0, 0, 0) != 0 && errno != ENOSYS) {
     return refused_call("sync_file_range", errno, path);
@@ -108,7 +108,7 @@ absl::Status check_descriptors(int directory) {
                                                    " more open files"));
 }
 
-// The maximum size of a file of that name; 0: it is not read whole.
+// The maximum size of a file with this name; 0: it is not read as a whole.
 std::uint64_t bytes_max(std::string_view name) {
   if (name == "CURRENT" || name == "IDENTITY") return kStoreNameBytesMax;
   if (name.starts_with("MANIFEST-")) return kStoreManifestBytesMax;

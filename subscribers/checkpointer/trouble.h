@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kRetryNs = 1'000'000'000;
 
 class Trouble {
  public:
-  // `fine` is the message that ends the trouble: "the store can be written to again".
+  // `fine` is the message when it works again: "the store can be written to again".
   Trouble(std::string fine, LogHook log) : fine_(std::move(fine)), log_(std::move(log)) {}
 
   void note(const absl::Status& status) {
@@ -36,7 +36,7 @@ class Trouble {
     retry_ns_ = monotonic_ns() + kRetryNs;
   }
   bool lasts() const { return code_ != Errc::kOk; }
-  // The operation still fails, and it is too early to retry it.
+  // True if the operation still fails and it is too early to retry it.
   bool rests(std::uint64_t now_ns) const { return lasts() && now_ns < retry_ns_; }
   std::uint64_t retry_ns() const { return retry_ns_; }
 

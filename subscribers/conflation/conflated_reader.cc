@@ -27,7 +27,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kConflationBatchRecords = 256;
-constexpr int kBatchesPerCall = 16;  // of a call that does not wait
+constexpr int kBatchesPerCall = 16;  // for a call that does not wait
 constexpr std::uint32_t kKeysMaxMax = (std::uint32_t{1} << 31) - 1;
 
 absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> made,
@@ -43,7 +43,7 @@ absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> 
                                          std::span<std::byte> key) { fold->key_of(record, key); }};
 }
 
-// The columns that read() fills beside the rows.
+// The columns that read() fills in addition to the rows.
 struct Columns {
   std::span<Sequence> sequences;
   std::span<std::uint64_t> conflated;
@@ -55,7 +55,7 @@ struct Columns {
   }
 };
 
-// The records of the bus that is read, and their key.
+// The format and the key of the bus's records.
 struct RecordFormat {
   std::string schema;
   std::shared_ptr<const Schema> description;
@@ -73,7 +73,7 @@ struct RecordFormat {
   }
 };
 
-// Records that were read and are not in the table yet.
+// Records that were read but are not in the table yet.
 struct ReadRecords {
   std::vector<std::byte> rows;
   std::array<Sequence, kConflationBatchRecords> sequences = {};
@@ -124,7 +124,7 @@ struct ConflatedReader::State final : WaitSource {
   bool record_is_back() const { return put_back && put_back->kind == ItemKind::kRecord; }
   Result<Item> rest(std::uint64_t until_ns);
   bool is_due() const;
-  // For a wait set, between calls. The next item waits in put_back.
+  // Used by a wait set between calls. The next item waits in put_back.
   bool can_sleep() const override { return source.can_sleep(); }
   bool is_ready() override;
   std::optional<WakeUp> prepare_wait() override;
@@ -143,7 +143,7 @@ struct ConflatedReader::State final : WaitSource {
   std::optional<ConflationTable> table;
   ReadRecords read_records;
 
-  bool delivering = false;   // delivers all waiting records before it takes others
+  bool delivering = false;   // delivers all waiting records before taking more
   std::optional<Item> held;  // an event or a state entry that follows the waiting records
   Event held_event;          // the event of `held`
   std::vector<std::byte> held_row;
@@ -171,14 +171,14 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
     return *std::exchange(put_back, std::nullopt);
   }
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
-  // A call that must not wait returns even if the feed never pauses.
+  // A call that must not wait must return even if the feed never pauses.
   for (int batches = 0;; ++batches) {
     if (const std::optional<Item> item = due()) return *item;
     if (!failure.ok()) return errc_of(failure);
     const bool took = take_batch();
     const std::uint64_t now = deadline_ns == 0 ? 0 : monotonic_ns();
     const bool is_over = deadline_ns == 0 ? batches >= kBatchesPerCall : now >= deadline_ns;
-    if (took && is_over) return nothing_by(deadline);  // the rest is left to the next call
+    if (took && is_over) return nothing_by(deadline);  // leave the rest for the next call
     if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
     const Result<Item> item = rest(std::min(deadline_ns, until));
@@ -197,7 +197,7 @@ Result<Item> ConflatedReader::State::next(Deadline deadline) {
   }
 }
 
-// Every other call is refused meanwhile.
+// Other calls are refused while this one waits.
 Result<Item> ConflatedReader::State::rest(std::uint64_t until_ns) {
   if (!resting.try_take()) {
     refused = true;
@@ -216,20 +216,20 @@ std::uint64_t ConflatedReader::State::rest_ns() const {
   return interval_over(now) ? 0 : ends_ns - now;
 }
 
-// Whether there is something to deliver before the subscriber is polled again, apart from the end
+// True if there is something to deliver before the subscriber is polled again, apart from the end
 // of the interval.
 bool ConflatedReader::State::is_due() const {
   return put_back || held || delivering || !read_records.empty();
 }
 
-// Takes what the subscriber has, like a call.
+// Takes the subscriber's available items, as a call does.
 bool ConflatedReader::State::is_ready() {
   if (fork.in_child() || put_back) return true;
   const bool is_over = waiting() > 0 && interval_over(options.now_ns());
   if (!is_due() && !is_over && failure.ok() && !source.is_ready()) return false;
   const Result<Item> item = next(Deadline::now());
   if (item.ok()) put_back_item(*item);
-  return !came_to_nothing(item.error());  // the caller's own call reports an end or a misuse
+  return !came_to_nothing(item.error());  // the caller's own call reports an end or misuse
   return true;
 }
 
@@ -252,7 +252,7 @@ void ConflatedReader::State::finish_wait() {
   resting.release();
 }
 
-// A clock that was set back also ends the interval.
+// The interval also ends if the clock was set back.
 bool ConflatedReader::State::interval_over(std::uint64_t now) const {
   return now >= ends_ns || ends_ns - now > interval_ns();
 }
@@ -286,7 +286,7 @@ Item ConflatedReader::State::deliver() {
           .conflated = waiting.conflated};
 }
 
-// The item waits again.
+// Makes the item wait again.
 void ConflatedReader::State::put_back_item(const Item& item) {
   if (item.kind == ItemKind::kRecord) --counters.delivered;
   put_back = item;
@@ -311,9 +311,9 @@ void ConflatedReader::State::put_batch() {
   counters.conflated += put - (waiting() - waited);
 }
 
-// Takes the available records of the subscriber, up to an event. Returns false if it took none:
-// there are none, or the subscriber's next() must report the reason. A state is also left to
-// next(), because its entries are not records.
+// Takes the subscriber's available records, up to an event. Returns false if it took none: there
+// are none, or the subscriber's next() must report the reason. A state is also left to next(),
+// because its entries are not records.
 bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared() || loads_state) return false;
   const Result<Batch> read =
@@ -360,7 +360,7 @@ bool ConflatedReader::State::is_prepared() const {
   return table && format.is_of(subscriber);
 }
 
-// For the first record, and for the first record after a bus was replaced. No record waits then.
+// Called for the first record, also after a bus was replaced. No record is waiting at that time.
 absl::Status ConflatedReader::State::prepare() {
   format.description = subscriber.schema();
   absl::StatusOr<ConflationKey> found = options.key.of       ? options.key

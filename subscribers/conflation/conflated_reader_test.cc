@@ -20,7 +20,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kIntervalNs = 1'000;
-constexpr std::chrono::seconds kHang{60};  // ends a hang; not used for measurements
+constexpr std::chrono::seconds kHang{60};  // limits a hang; not used for measurements
 
 // The record's number modulo `keys`, for the first kNumbered records. The bytes of a record
 // determine its number.
@@ -44,7 +44,7 @@ ConflatedReader open_reader(SubscriberOptions subscriber, ConflationOptions opti
   return *std::move(opened);
 }
 
-// A number that the record begins with, modulo `keys`.
+// The number at the beginning of the record, modulo `keys`.
 std::uint64_t content_modulo(std::span<const std::byte> record, std::uint64_t keys) {
   std::uint64_t value = 0;
   std::memcpy(&value, record.data(), sizeof value);
@@ -57,7 +57,7 @@ ConflationKey content_key(std::uint64_t keys) {
           }};
 }
 
-// A reader and its output: "7+2" for record 7 that replaces two more, and a name for each event.
+// A reader and its output: "7+2" for record 7 that replaces two others, and a name for each event.
 struct Screen {
   Screen(TestBus& driven, ConflationKey key, std::uint32_t keys_max = 1'000) : bus(driven) {
     ConflationOptions options;
@@ -90,7 +90,7 @@ struct Screen {
   void until_quiet() {
     for (int quiet = 0; quiet < 300;) quiet = came(step()) == Came::kNothing ? quiet + 1 : 0;
   }
-  // Everything that an interval delivers after its end.
+  // Everything that is delivered at the end of an interval.
   std::vector<std::string> after_interval() {
     now_ns += kIntervalNs;
     lines.clear();
@@ -198,7 +198,7 @@ TEST_CASE("take_event returns the due event, and leaves records before it") {
   REQUIRE(event.ok());
   CHECK(event->kind == EventKind::kSession);
   CHECK(event->is_first_session);
-  // Waits until `caught-up` ends the interval. The records of the interval are delivered before it.
+  // Wait until `caught-up` ends the interval. The interval's records are delivered before it.
   for (const Deadline deadline = kHang; reader.interval_left().count() != 0;) {
     REQUIRE_FALSE(deadline.has_passed());
     bus.turn();

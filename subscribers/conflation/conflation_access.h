@@ -7,7 +7,7 @@
 namespace lapwing {
 
 struct ConflationAccess {
-  // The source stays valid when the reader is moved. Null: the reader was moved from.
+  // The source stays valid when the reader is moved. Null if the reader was moved from.
   static WaitSource* wait_source(ConflatedReader& reader);
 };
 

@@ -1,8 +1,8 @@
-// The newest record of each key that waits to be delivered, and how many older ones it replaced.
+// The newest waiting record for each key, and how many older ones it replaced.
 //
-// Records leave in the order of their sequences: a record that replaces another one goes to the end
-// of the queue. Memory is bounded by keys_max. Nothing is allocated after the number of waiting
-// keys has reached its maximum.
+// Records leave in sequence order: a record that replaces another goes to the end of the queue.
+// Memory is bounded by keys_max. Nothing is allocated once the number of waiting keys has reached
+// its maximum.
 //
 // Thread safety: one thread.
 #pragma once
@@ -20,33 +20,33 @@ namespace lapwing {
 
 class ConflationTable {
  public:
-  // Keys and records of one size each. `keys_max` is at least 1 and below 2^31.
+  // All keys have one size, and all records have one size. `keys_max` is at least 1 and below 2^31.
   ConflationTable(std::uint32_t key_bytes, std::uint32_t record_bytes, std::uint32_t keys_max);
 
   struct Waiting {
     Sequence sequence = kNoSequence;
     std::span<const std::byte> record;  // valid until the next put()
-    std::uint64_t conflated = 0;        // older records of its key that it replaced
+    std::uint64_t conflated = 0;        // older records of the same key that it replaced
   };
 
-  // Returns false and changes nothing if the key is new and there is no room for it. Call
-  // take_front() then, until the table is empty.
+  // Returns false and changes nothing if the key is new and there is no room for it. In that case,
+  // call take_front() until the table is empty.
   bool put(std::span<const std::byte> key, Sequence sequence, std::span<const std::byte> record);
-  // Removes and returns the record whose key has not changed for the longest time. Requires
-  // !empty().
+  // Removes and returns the record whose key has been unchanged for the
+  // longest time. Requires !empty().
   Waiting take_front();
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(queue_.size()); }
   bool empty() const { return queue_.empty(); }
 
  private:
-  // One key. Its node is kept after its record has left, until the table is empty.
+  // One key. Its node is kept after its record has been taken, until the table is empty.
   struct Node : boost::intrusive::list_base_hook<> {
     Sequence sequence = kNoSequence;
     std::uint64_t conflated = 0;
     std::uint32_t index = 0;
   };
-  // A slot of another generation than the table's is empty.
+  // A slot is empty if its generation differs from the table's.
   struct Slot {
     std::uint32_t generation = 0;
     std::uint32_t node = 0;

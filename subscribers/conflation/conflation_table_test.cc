@@ -108,7 +108,7 @@ TEST_CASE("The table behaves like a naive one, whatever is put in and taken out"
       const bool put = table.put(bytes_of(key), n, bytes_of(Number{n}));
       REQUIRE(put == model.put(key, n, n));
       refused += put ? 0 : 1;
-      // Sometimes some of the table leaves, or all of it; if there was no room, always all of it.
+      // Sometimes take part of the table, or all of it; if there was no room, always all of it.
       std::uint64_t takes = random() % 20 == 0 ? random() % (keys_max + 1) : 0;
       if (!put) takes = table.size();
       for (; takes > 0 && !table.empty(); --takes) {

@@ -1,4 +1,4 @@
-// Counts the allocations of the whole program, so no other test may run at the same time.
+// Counts the whole program's allocations, so no other test may run at the same time.
 #include <cstring>
 
 #include "lapwing/conflation.h"

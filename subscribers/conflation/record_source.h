@@ -1,5 +1,5 @@
-// The source that a command follows: a subscriber, or a conflated reader of one. Both have the same
-// read().
+// The source that a command follows: a subscriber, or a conflated reader on top of one. Both have
+// the same read().
 //
 // Thread safety: one thread.
 #pragma once
@@ -22,7 +22,7 @@ class RecordSource {
   explicit RecordSource(Subscriber reader) : reader_(std::move(reader)) {}
   explicit RecordSource(ConflatedReader reader) : reader_(std::move(reader)) {}
 
-  // Reads at most `rows_max` rows into memory of this object, or one event.
+  // Reads at most `rows_max` rows into this object's memory, or one event.
   Result<Batch> read(std::size_t rows_max, Deadline deadline) {
     for (;;) {
       const auto room = std::span(memory_).first(std::min(rows_max, kRows) * row_bytes_);
@@ -43,8 +43,8 @@ class RecordSource {
     return std::visit([](const auto& reader) -> const absl::Status& { return reader.status(); },
                       reader_);
   }
-  // For position and counters. A conflated reader may still hold records that this subscriber has
-  // delivered.
+  // Use it for the position and the counters. A conflated reader may still hold records that this
+  // subscriber has already delivered.
   const Subscriber& subscriber() const {
     if (const auto* conflated = std::get_if<ConflatedReader>(&reader_)) {
       return conflated->subscriber();
@@ -60,7 +60,7 @@ class RecordSource {
     row_bytes_ = row_bytes;
     memory_.resize(std::max(memory_.size(), kRows * row_bytes));
   }
-  // An entry of a state may be larger than a record. Every state ends with an event.
+  // A state entry may be larger than a record. Every state ends with an event.
   void take_event(const Event& event) {
     const bool begins = event.kind == EventKind::kSession || event.kind == EventKind::kReset;
     if (begins) record_bytes_ = event.record_bytes;
@@ -72,7 +72,7 @@ class RecordSource {
   std::vector<std::byte> memory_;
   std::span<const std::byte> rows_;
   std::size_t record_bytes_ = 0;  // of the session
-  std::size_t row_bytes_ = 0;     // of the rows that are read next
+  std::size_t row_bytes_ = 0;     // of the rows to be read next
 };
 
 }  // namespace lapwing

@@ -15,7 +15,7 @@ namespace lapwing {
 namespace {
 
 // The offset of the flags, such as SNAPSHOT, in DBN records. nullopt for a schema that Lapwing does
-// not ship, because its flags have other meanings.
+// not ship, because its flags may mean something else.
 std::optional<std::uint32_t> flags_of_dbn(const FoldShape& shape) {
   const std::optional<Schema> schema = known_schema_of_size(shape.schema, shape.record_bytes);
   const Field* const flags = schema ? schema->find("flags") : nullptr;

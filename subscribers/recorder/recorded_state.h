@@ -1,11 +1,11 @@
-// The state with which a recording from a snapshot begins, as records of the bus's schema. A
-// program that folds the recording from its first record gets the state of the bus's own fold.
+// The state that a recording from a snapshot begins with, as records in the bus's schema. A program
+// that folds the recording from its first record gets the same state as the bus's own fold.
 //
-// For the fold `orders`: for each book a clear, then its orders as adds in queue order. All of them
-// have the flag SNAPSHOT, and the last one of a book also has LAST, as in a snapshot from a venue.
-// The orders of a stale book also have MAYBE_BAD_BOOK. Losses of the bus are not records, and are
-// left out. For `latest`: the records, with the flag SNAPSHOT if they are DBN records. For a custom
-// fold whose entries begin with a record: these records.
+// For the fold `orders`, each book becomes a clear, then its orders as adds in queue order. All
+// have the flag SNAPSHOT, and the last one in a book also has LAST, as in a snapshot from a venue.
+// A stale book's orders also have MAYBE_BAD_BOOK. The bus's losses are not records, and are left
+// out. For `latest`: the records, with the flag SNAPSHOT if they are DBN records. For a custom fold
+// whose entries begin with a record: these records.
 //
 // Thread safety: one thread. Holds the whole state until it is taken.
 #pragma once
@@ -26,12 +26,12 @@ namespace lapwing {
 
 class RecordedState {
  public:
-  // Adds one entry of `fold`. Call it in the order of the keys. Errors: kInvalidArgument if the
-  // entries are not records of the bus.
+  // Adds one entry of `fold`. Call it in key order. Errors: kInvalidArgument if the entries are not
+  // the bus's records.
   absl::Status add(const Fold& fold, std::span<const std::byte> entry);
 
   std::uint64_t entries() const { return entries_; }
-  // Returns all records, laid end to end, and removes them.
+  // Returns all records, contiguous, and removes them.
   std::vector<std::byte> take_records();
 
  private:

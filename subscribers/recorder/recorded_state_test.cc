@@ -29,7 +29,7 @@ TestOrders folded(const std::vector<dbn::MboMsg>& records) {
   return orders;
 }
 
-// Compares levels, the remaining size of each order, the queues, and the staleness of the books.
+// Compares the levels, each order's remaining size, the queues, and the books' staleness.
 void check_same_books(TestOrders& a, TestOrders& b) {
   for (const dbn::Side side : {TestOrders::kBid, TestOrders::kAsk}) {
     for (std::int64_t price = 0; price < kPrices; ++price) {
@@ -87,7 +87,7 @@ TEST_CASE("A recorded book has the form of a venue's snapshot") {
   REQUIRE(records.size() == 4);
   CHECK(records[0].action == dbn::Action::kClear);
   CHECK(records[0].order_id == 0);
-  CHECK(records[1].order_id == 11);  // in the order of the queue, not of the keys
+  CHECK(records[1].order_id == 11);  // in queue order, not in key order
   CHECK(records[1].size == 3);
   CHECK(records[2].order_id == 10);
   CHECK(records[3].order_id == 9);

@@ -87,7 +87,7 @@ absl::Status Recording::State::append(const RecordBatch& batch) {
 
 absl::StatusOr<Recording> Recording::open(RecordingOptions options, Deadline deadline) {
   if (absl::Status valid = check_options(options); !valid.ok()) return valid;
-  // Two recorders of one recording would truncate each other's records.
+  // Two recorders that write the same recording would truncate each other's records.
   absl::StatusOr<ExclusiveLock> lock =
       ExclusiveLock::take(options.path + kLockSuffix, left_ns(deadline),
                           {"records it; stop that process, or record to another name", "recorder"});

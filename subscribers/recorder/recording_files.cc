@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<RecordingFiles>> RecordingFiles::prepare(
   if (!exists.ok()) return exists.status();
   const bool is_believed = position->bytes > 0;
   if (position->part == 0 && !*exists && !is_believed) return recording;
-  // Finished files of a series may be moved away.
+  // Finished files in a series may be moved away.
   const bool may_be_gone = !is_believed || (position->part != 0 && position->ended);
   if (!*exists && !may_be_gone) return file_is_gone(path, *position);
   if (*exists && is_believed) {
@@ -98,7 +98,7 @@ absl::Status RecordingFiles::record(const RecordBatch& batch) {
   return writer_->write(batch.records);
 }
 
-// Chooses the format by the first records. To continue a recording, they must be of its kind.
+// Chooses the format from the first records. They must match the kind of a continued recording.
 absl::Status RecordingFiles::choose_format(const RecordBatch& batch) {
   if (format_) return absl::OkStatus();
   if (continues_ && batch.schema_name != at_.kind.schema.name) {
@@ -172,8 +172,8 @@ bool RecordingFiles::rotation_due(bool period_is_over) const {
   return period_is_over;
 }
 
-// Whether a record of that time begins a file. Call it once for each record, because it counts far
-// times.
+// True if a record with this time begins a new file. Call it once for each record, because it
+// counts far times.
 bool RecordingFiles::period_is_over(std::uint64_t time_ns) {
   if (!periods_.on()) return false;
   switch (periods_.judge(at_.began_ns, time_ns)) {
@@ -191,8 +191,8 @@ bool RecordingFiles::period_is_over(std::uint64_t time_ns) {
   return ++stray_records_ >= kStrayRecordsMax;
 }
 
-// The time of a file that begins with a record of `time_ns` because of the file size or after a
-// crash. If that record does not belong to a later period, it is the time of the previous file.
+// The time of a file that begins at a record with `time_ns`, because of the file size or after a
+// crash. If the record is not in a later period, this is the time of the previous file.
 std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
   if (!periods_.on() || !is_time(at_.began_ns)) return time_ns;
   switch (periods_.judge(at_.began_ns, time_ns)) {
@@ -207,7 +207,7 @@ std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
   return time_ns;
 }
 
-// Begins a new file of a series at the first record of another feed.
+// Begins a new file in a series at the first record from another feed.
 absl::Status RecordingFiles::follow_feed(const RecordBatch& batch) {
   session_ = session_of(batch);
   if (std::exchange(judged_session_, session_) == session_) return absl::OkStatus();
@@ -236,7 +236,7 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
     if (absl::Status removed = remove_leftover(); !removed.ok()) return removed;
   }
   if (at_.bytes == 0 || file_gone_) return begin_file(at_, time_ns);
-  if (at_.ended) {  // from now on bytes may follow
+  if (at_.ended) {  // from now on, bytes may follow
     RecordingPosition growing = at_;
     growing.ended = false;
     if (absl::Status moved = move_position(growing); !moved.ok()) return moved;
@@ -253,7 +253,7 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
   return absl::OkStatus();
 }
 
-// Removes a file that a killed run has made but FILE.position does not confirm. The removal is
+// Removes a file that a killed run created but that FILE.position does not confirm. The removal is
 // synced before FILE.position names another file.
 absl::Status RecordingFiles::remove_leftover() const {
   const std::string path = file_path(options_.path, at_);
@@ -263,12 +263,12 @@ absl::Status RecordingFiles::remove_leftover() const {
   return disk_.sync_directory(directory_of(path));
 }
 
-// Steps 2 and 3. FILE.position is written first, because we own only files that it has named.
+// Steps 2 and 3. FILE.position is written first, because we own only files that it names.
 absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t time_ns) {
   const absl::StatusOr<std::string> head =
       format_->head(options_.rotation.on() ? time_ns : dbn::kUndefTimestamp, session_);
   if (!head.ok()) return head.status();
-  // The number of a file without confirmed bytes is used again.
+  // The number of a file without confirmed bytes is reused.
   if (next.bytes > 0 || next.part == 0) ++next.part;
   if (!options_.rotation.on()) next.part = 0;
   next.records = records_;
@@ -344,7 +344,7 @@ absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   return keep(move_position(ended));
 }
 
-// Keeps the first error, and appends the record up to which the recording is complete.
+// Keeps the first error, and appends the last record up to which the recording is complete.
 absl::Status RecordingFiles::keep(absl::Status status) {
   if (status.ok()) return status;
   const bool is_the_files = writer_ != nullptr && !writer_->cause().ok();

@@ -28,7 +28,7 @@ struct OnDisk : RecordingOnDisk {
   }
 };
 
-// Session n of a journal. The symbols of its feed are those of n.
+// Session n of a journal. Its feed has the symbols for n.
 Id128 session_id(std::uint8_t n) {
   Id128 id;
   id.bytes.fill(n);
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> metadata_of_session(const Id128& id, std::uint64_t s
 
 constexpr Sequence kBatch = 4 * kFeedEventRecords;  // whole events
 
-// Appends the batch of records up to `last`, of that session.
+// Appends the batch of records up to `last` from this session.
 absl::Status append_batch(RecordingFiles& recording, Sequence last, std::uint8_t session) {
   const std::string records = feed_records(last + 1 - kBatch, kBatch);
   RecordBatch batch = feed_batch(records, last);
@@ -174,7 +174,7 @@ TEST_CASE("Each period has its file, for any division of the recording into runs
   whole.record(kBySecond, 3'000);
   for (Sequence last = 7; last < 3'000; last += 111) {
     in_runs.record(kBySecond, last);
-    // Also at the end of a period, and with an event that two runs share.
+    // Also test the end of a period, and an event that spans two runs.
     in_runs.record(kBySecond, (last + kPerSecond - 1) / kPerSecond * kPerSecond);
   }
   in_runs.record(kBySecond, 3'000);
@@ -268,7 +268,7 @@ TEST_CASE("Changed limits apply from the next run on, and one file does not beco
   const auto files = on.files();
   check_series(files, 1, 3'000);
   REQUIRE(files.size() == 6);
-  CHECK(files[1].records.size() == kPerSecond);  // began in the second second, ends with it
+  CHECK(files[1].records.size() == kPerSecond);  // exactly the second second
   CHECK(files[2].records.size() == 2 * kPerSecond);
   on.path = on.directory.file("one.dbn");
   on.record(kOneFile, 10);
@@ -402,7 +402,7 @@ TEST_CASE("The name decides if both forms are possible, and a DBN file has no ot
   CHECK((*reader)->next(100).value().size() == 30 * sizeof(dbn::MboMsg));
 }
 
-// A recording of ten signals, then a batch of others: by the run that recorded them, or by another.
+// A recording of ten signals, then a batch of others, in the run that recorded them or in another.
 TEST_CASE("A recording does not continue with records of another size or description") {
   OnDisk on;
   on.path = on.directory.file("desk.records");
@@ -413,7 +413,7 @@ TEST_CASE("A recording does not continue with records of another size or descrip
   const bool in_another_run = GENERATE(false, true);
   const auto refusal = [&](auto&& change) {
     if (in_another_run) recording = prepared(on.disk, options);
-    const std::string bytes = signal_records(11, 8);  // 448 bytes, of 56 or of 64 each
+    const std::string bytes = signal_records(11, 8);  // 448 bytes, in records of 56 or 64
     RecordBatch batch = feed_batch(bytes, 18, FeedOf::kSignals);
     change(batch);
     const absl::Status refused = recording->append(batch);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kDbnSuffix[] = ".dbn";
 
-// Whether the name has that suffix, apart from a suffix for compression.
+// True if the name has this suffix, ignoring a compression suffix.
 bool is_named(const std::string& path, absl::string_view suffix) {
   return absl::EndsWith(absl::StripSuffix(path, kZstdSuffix), suffix);
 }
@@ -71,7 +71,7 @@ absl::StatusOr<RecordingFormat> RecordingFormat::choose(const RecordBatch& batch
                                  kRecordFileSuffix, " or *", kRecordFileSuffix, kZstdSuffix));
 }
 
-// Uses the records of the feed's version of DBN.
+// Uses the record layouts of the feed's DBN version.
 absl::StatusOr<RecordingFormat> RecordingFormat::dbn_files(const RecordBatch& batch,
                                                            const std::string& path,
                                                            FeedMetadata feed_metadata) {

@@ -1,7 +1,7 @@
 // The format of a recording: DBN files or record files (snapshot/recording/record_file.h).
 //
-// DBN files hold the schemas of DBN, and record files hold all others. If the name ends in .records
-// or .records.zst, DBN records are also written to a record file. If it ends in .dbn or .dbn.zst,
+// DBN files hold DBN schemas, and record files hold all others. If the name ends in .records or
+// .records.zst, DBN records are also written to a record file. If it ends in .dbn or .dbn.zst,
 // records that DBN does not have are refused.
 //
 // Thread safety: immutable. feed_metadata is called by choose(), head() and is_same_feed().
@@ -22,11 +22,11 @@
 
 namespace lapwing {
 
-// The raw DBN metadata of the feed of that session.
+// Returns the raw DBN metadata of that session's feed.
 using FeedMetadata = std::function<absl::StatusOr<std::string>(const Id128& session_id)>;
 
-// Returns a FeedMetadata for the sessions of the bus in `directory`. Its errors: kBadInput, with
-// the remedy, if the session has no metadata; those of SessionMetadata.
+// Returns a FeedMetadata for the sessions of the bus in `directory`. Its errors: kBadInput with the
+// remedy if the session has no metadata; those of SessionMetadata.
 FeedMetadata dbn_metadata_of(const std::string& directory);
 
 // The session of the batch's records.
@@ -34,10 +34,10 @@ const Id128& session_of(const RecordBatch& batch);
 
 class RecordingFormat {
  public:
-  // Chooses the format for records like those of the batch, in files that are named `path` or after
-  // it. Errors: kRecordSize (a schema that a file of this name cannot hold, or another record size
-  // than in the metadata's version of DBN), kInvalidArgument (the batch has no record size, or an
-  // impossible one), kBadInput (metadata), those of `feed_metadata`.
+  // Chooses the format for records like the batch's, in files that are named `path` or after it.
+  // Errors: kRecordSize (a schema that a file of this name cannot hold, or a record size that
+  // differs from the metadata's DBN version), kInvalidArgument (the batch's record size is missing
+  // or impossible), kBadInput (metadata), those of `feed_metadata`.
   static absl::StatusOr<RecordingFormat> choose(const RecordBatch& batch, const std::string& path,
                                                 FeedMetadata feed_metadata);
 
@@ -46,15 +46,15 @@ class RecordingFormat {
   const RecordClock& clock() const { return clock_; }
   const EventEnds& ends_event() const { return ends_event_; }
 
-  // Ok if the batch holds whole records of this kind. A reader would misinterpret any others.
-  // Errors: kRecordSize.
+  // Ok if the batch holds whole records of this kind. A reader would misinterpret any other
+  // records. Errors: kRecordSize.
   absl::Status check(const RecordBatch& batch) const;
-  // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
-  // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
+  // The bytes that a file begins with. A DBN file begins with that session's metadata, with its
+  // start set to `began_ns` unless that is kUndefTimestamp. Errors: those of `feed_metadata`.
   absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
-  // Whether the metadata of both sessions is the same except for time range and limit, so that
-  // their records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
-  // kBadInput.
+  // True if the two sessions' metadata is the same except for time range and limit,
+  // so that their records may be in one DBN file. True for record files. Errors:
+  // those of `feed_metadata`, kBadInput.
   absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 
  private:
@@ -73,7 +73,7 @@ class RecordingFormat {
   RecordClock clock_;
   EventEnds ends_event_;
   FeedMetadata feed_metadata_ = {};  // DBN files only
-  // Record files only: the head, and the description in it; null: there is none.
+  // Record files only: the head, and the description in it (null: none).
   std::string record_file_head_ = {};
   std::shared_ptr<const Schema> description_ = {};
 };

@@ -1,8 +1,8 @@
-// A recording in a series of files that is cut short before each of its operations on the disk.
-// Either its process ends, the power is cut, or the operation fails. The next run always continues,
-// and the files then hold the feed, each record once.
+// A recording in a series of files, interrupted before each of its disk operations. Either the
+// process ends, the power is cut, or the operation fails. The next run always continues, and the
+// files then contain the feed, each record once.
 //
-// LAPWING_RECORDER_STRIDE: cuts it short only at every N-th operation; 1 unless it is set.
+// LAPWING_RECORDER_STRIDE: interrupt it only at every N-th operation; 1 if unset.
 #include <cerrno>
 #include <string>
 
@@ -35,7 +35,7 @@ void cut_short(SimDisk& disk, Cut cut) {
   }
 }
 
-// The contents described by FILE.position after a cut are already in the files.
+// After an interruption, the contents described by FILE.position are already in the files.
 void check_position(SimDisk& disk, const RecordingFilesOptions& options) {
   const auto position = read_position(disk, options.path);
   if (!position.ok()) {

@@ -23,7 +23,7 @@
 namespace lapwing {
 namespace {
 
-// The directory of a bus that has metadata, and of a recording.
+// The directories of a bus that has metadata and of a recording.
 struct RecordedBus {
   RecordedBus() { REQUIRE(write_feed_metadata(directory.path(), mbo_metadata(), {}).ok()); }
 
@@ -51,7 +51,7 @@ absl::Status append(Recording& recording, Sequence first, Sequence last) {
   return recording.append({dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(last)});
 }
 
-// The entries of a book with `orders` orders, in the order of their keys.
+// The entries of a book with `orders` orders, in key order.
 std::vector<std::byte> entries_of_orders(const Fold& fold, std::uint64_t orders) {
   MemoryState state(fold.shape());
   for (Sequence n = 1; n <= orders; ++n) {
@@ -163,7 +163,7 @@ TEST_CASE("A record file can also begin with the latest records") {
   const std::string path = bus.directory.file("desk.records");
   const Schema schema = schema_of<Signal>();
   const std::unique_ptr<Fold> fold = *make_fold(kFoldLatest, schema);
-  const std::string state = signal_records(1, 3);  // of three instruments
+  const std::string state = signal_records(1, 3);  // for three instruments
   const std::string more = signal_records(901, 2);
   {
     auto recording = Recording::open({.path = path, .directory = bus.directory.path()});

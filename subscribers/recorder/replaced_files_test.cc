@@ -32,7 +32,7 @@ struct ReplacedOnDisk : RecordingOnDisk {
   }
 };
 
-// Checks the choices of the user.
+// Checks the user's choices.
 void check_choices(ReplacedOnDisk& on, const std::string& message) {
   CAPTURE(message);
   CHECK(absl::StrContains(message, on.growing_file() + " ("));
@@ -123,7 +123,7 @@ TEST_CASE("A run that continues an ended file records that before it writes") {
   on.record(kOneFile, 30);
   REQUIRE(on.position().ended);
   const auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
-  CHECK(on.position().ended);  // nothing is changed yet
+  CHECK(on.position().ended);  // nothing has changed yet
   REQUIRE(append(*recording, 31, 33).ok());
   CHECK_FALSE(on.position().ended);
 }

@@ -26,8 +26,8 @@ constexpr std::size_t kDateDigits = 8;
 constexpr std::size_t kTimeDigits = 6;
 constexpr std::size_t kNumberDigitsMin = 6;
 
-// A path up to the first dot of its name, and the rest. A dot at the beginning of the name does not
-// count.
+// A path up to the first dot in its name, and the rest. A dot at the beginning
+// of the name does not count.
 struct SplitPath {
   std::string stem;
   std::string suffix;
@@ -41,7 +41,7 @@ SplitPath split(const std::string& path) {
   return {path.substr(0, dot), path.substr(dot)};
 }
 
-// Removes the digits that `text` begins with, and returns their number.
+// Removes the leading digits from `text`, and returns their number.
 std::size_t take_digits(absl::string_view& text) {
   const std::size_t all = text.size();
   while (!text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
@@ -112,7 +112,7 @@ Period Periods::period_of(std::uint64_t time_ns) const {
 absl::CivilDay Periods::first_day(absl::CivilDay day) const {
   switch (rotation_.calendar) {
     case Rotation::Calendar::kWeek: {
-      // Both count from Monday, which is 1 in the standard library.
+      // Both count days from Monday, which is 1 in the standard library.
       const unsigned days_ago = (static_cast<unsigned>(absl::GetWeekday(day)) + 1 + 7 -
                                  rotation_.week_begin.iso_encoding()) %
                                 7;
@@ -136,7 +136,7 @@ absl::CivilDay Periods::next(absl::CivilDay first) const {
   }
 }
 
-// The time at which the period of that first day begins.
+// The time at which the period with this first day begins.
 absl::Time Periods::begin(absl::CivilDay first) const {
   const absl::TimeZone::TimeInfo info =
       zone_.At(absl::CivilSecond(first) + rotation_.at / std::chrono::seconds(1));

@@ -1,26 +1,26 @@
-// When a recording continues in another file, and how its files are named.
+// Determines when a recording continues in a new file, and how its files are named.
 //
 //   es.dbn.zst is recorded into es.000001.20261120T143000Z.dbn.zst, es.000002.…
 //
-// The number orders the files, whatever the times of their records. The time is that of the first
-// record (ts_recv; for bars ts_event). Both are inserted at the first dot of the path's name.
+// The number orders the files, whatever their records' times. The time is the first record's
+// (ts_recv; for bars ts_event). Both are inserted at the first dot in the path's file name.
 //
-// By time: a period begins at every multiple of `every` since 1970 in UTC, or each day, week or
-// month at a time of day in a time zone. The first record whose time is in a later period than that
-// of the file begins a new file. So the same records make the same files, whether they are read
-// live or from the journal a day later. An out-of-order record of an earlier period stays in the
-// open file.
+// By time: a period begins at every multiple of `every` since 1970 in UTC, or each day,
+// week or month at a time of day in a time zone. The first record in a later period than
+// the file's begins a new file. So the same records produce the same files, whether they
+// are read live or from the journal a day later. An out-of-order record of an earlier
+// period stays in the open file.
 //
-// A record with a wrong time must not end the rotation. A time is far if it is more than
+// A record with a wrong time must not disturb the rotation. A time is far if it is more than
 // kAheadNsMax after the period of the open file, or more than kBehindNsMax before it. A record with
-// a far time or without a time goes to the open file. After kStrayRecordsMax far records in a row,
-// the time of the feed is assumed to have moved, and the last of them begins a file.
+// a far time or without a time goes to the open file. After kStrayRecordsMax consecutive far
+// records, the feed's time is assumed to have moved, and the last of them begins a new file.
 //
-// By size: the file has reached `bytes`. It may become larger by the records that zstd holds back,
-// at most 384 KiB of them.
+// By size: a new file begins when the file has reached `bytes`. The file may exceed this by the
+// records that zstd holds back, at most 384 KiB.
 //
-// An event of the venue (up to a record with flag LAST) is not split, unless it is longer than
-// kEventRecordsMax. In a schema without such flags every record is an event of its own.
+// A venue's event (up to a record with flag LAST) is not split, unless it is longer than
+// kEventRecordsMax. In a schema without such flags, every record is its own event.
 //
 // Thread safety: plain values and pure functions; Periods: one thread.
 #pragma once
@@ -42,14 +42,14 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kEventRecordsMax = 65'536;
 
-// How far ahead a time may be: a feed may be silent for a weekend and some holidays. Two periods,
-// if these are longer.
+// How far ahead a time may be, because a feed may be silent for a weekend and some holidays. Two
+// periods if that is longer.
 inline constexpr std::uint64_t kAheadNsMax = 7 * std::uint64_t{86'400'000'000'000};
-// How far records of several sources may be out of order.
+// How far out of order records from several sources may be.
 inline constexpr std::uint64_t kBehindNsMax = 600'000'000'000;
 inline constexpr std::uint64_t kStrayRecordsMax = 16;
 
-// The time that one file of a series is for: from `begin_ns` to before `end_ns`.
+// The time range that one file of a series covers: [begin_ns, end_ns).
 struct Period {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
@@ -65,18 +65,18 @@ enum class RecordTime {
   kNone,
 };
 
-// The periods of a rotation by time.
+// The periods of a time-based rotation.
 class Periods {
  public:
-  // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the
-  // time zone cannot be loaded.
+  // Errors: kInvalidArgument if the rotation's members contradict each other or exceed a limit, or
+  // if the time zone cannot be loaded.
   static absl::StatusOr<Periods> of(const Rotation& rotation);
 
   bool on() const { return rotation_.by_time(); }
-  // The period of a time (record_clock.h).
+  // The period that contains a time (record_clock.h).
   Period period_of(std::uint64_t time_ns) const;
   // Classifies `time_ns` relative to a file that began at `began_ns`. If the file began without a
-  // time, every time is later.
+  // time, every time counts as later.
   RecordTime judge(std::uint64_t began_ns, std::uint64_t time_ns) const;
 
  private:
@@ -88,19 +88,19 @@ class Periods {
 
   Rotation rotation_;
   absl::TimeZone zone_;
-  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // period_ is that of this time
+  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // period_ contains this time
   mutable Period period_ = {};
 };
 
 // Errors: kInvalidArgument, with the remedy: the name is unknown, or the machine has no time zones.
 absl::StatusOr<absl::TimeZone> load_time_zone(const std::string& name);
 
-// The path of file `number` of a series; without the time if that is undefined.
+// The path of file `number` in a series; without the time if it is undefined.
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns);
-// Whether a file of that name could belong to the series of `path`.
+// True if a file with this name could belong to the series that `path` names.
 bool is_part_name(const std::string& path, const std::string& name);
 
-// Whether a record is the last of its venue's event. In a schema without events every record is.
+// Detects the last record of a venue's event. In a schema without events, every record is one.
 class EventEnds {
  public:
   EventEnds() = default;

@@ -106,7 +106,7 @@ std::uint64_t ns_of(const std::string& rfc3339) {
   return static_cast<std::uint64_t>(absl::ToUnixNanos(time));
 }
 
-// Checks that a period of the rotation is [begin, end), from its first nanosecond to its last.
+// Checks that one of the rotation's periods is [begin, end), from its first nanosecond to its last.
 void check_period(const Rotation& rotation, const std::string& begin, const std::string& end) {
   const Periods periods = periods_of(rotation);
   const Period period{ns_of(begin), ns_of(end)};

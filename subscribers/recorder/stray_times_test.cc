@@ -20,7 +20,7 @@ RecordingFilesOptions hourly(std::uint64_t bytes = 0) {
   return recording_options(std::string(kStrayRoot) + "/es.dbn", {bytes, std::chrono::hours(1)});
 }
 
-// One record a minute, each an event of its own.
+// One record per minute, each its own event.
 Times minutes(std::uint64_t count) {
   Times times;
   for (std::uint64_t i = 0; i < count; ++i) times.push_back(kFeedBeginNs + i * kMinuteNs);
@@ -96,7 +96,7 @@ const std::vector<std::uint64_t>& wrong_times() {
       1,
       kTimeMax - 1,
       kTimeMax,
-      kTimeMax + 1,  // NaT of pandas, read as an unsigned number
+      kTimeMax + 1,  // NaT in pandas, read as an unsigned number
       dbn::kUndefTimestamp - 1,
       dbn::kUndefTimestamp,
       kFeedBeginNs - kYearNs,
@@ -105,8 +105,8 @@ const std::vector<std::uint64_t>& wrong_times() {
   return times;
 }
 
-// Cuts a recording of these times short before each of its operations. Compares the result of the
-// next run with a recording that was not cut.
+// Interrupts a recording of these times before each operation. Compares the result of the next run
+// with an uninterrupted recording.
 void check_cuts(const Times& times, const RecordingFilesOptions& options) {
   const auto whole = recorded_times(times, options);
   REQUIRE(whole.size() > 2);
@@ -153,8 +153,8 @@ TEST_CASE("Repeated wrong times do not begin a file") {
     times.push_back(time);
   }
   const auto files = recorded_times(times);
-  // The first record begins the series with a wrong time, which is detected at the first good
-  // records.
+  // The first record starts the series with a wrong time, which is detected when the first good
+  // records arrive.
   CHECK(files.size() <= 2 + 5);
   times.erase(times.begin(), times.begin() + kStrayRecordsMax - 1);
   CHECK(names(recorded_times(times)) == names(recorded_times(minutes(300))));

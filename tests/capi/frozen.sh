@@ -29,12 +29,12 @@ command -v abidiff >/dev/null || { echo "SKIPPED: abidiff is missing: apt-get in
   exit 1
 }
 
-# Uses a separate folder, so that tests/golden/capi.abi contains no path of this machine.
+# Uses a separate folder, so that tests/golden/capi.abi contains no path from this machine.
 cp "$header" "$work/lapwing.h"
 if [[ ${#variant[@]} -gt 0 ]]; then
   python3 "$root/tests/capi/header_variant.py" "$header" "${variant[@]}" >"$work/lapwing.h" || exit 2
 fi
-# Only the types of the interface: a library of functions that do nothing.
+# Only the interface's types matter, so the library's functions do nothing.
 (cd "$work" && python3 "$root/bindings/c/golden.py" --header lapwing.h --stubs |
   sed "s|#include .*|#include \"lapwing.h\"|" >stubs.c &&
   "$cc" -std=c11 -g -shared -fPIC -fdebug-prefix-map="$work"=. -o liblapwing.so.1 stubs.c) || exit 1

@@ -2,7 +2,7 @@
 """Prints a variant of a C header, as another version would have it.
 
     header_variant.py HEADER --remove STRUCT.FIELD     without that field
-    header_variant.py HEADER --add STRUCT.FIELD        with a field of 8 bytes more at the end
+    header_variant.py HEADER --add STRUCT.FIELD        with one more field, of 8 bytes, at the end
 
 Both options may be given several times. Exit: 0, or 2 if a field does not exist.
 """
@@ -45,7 +45,7 @@ def main():
             print(f"header_variant: there is no field {name}", file=sys.stderr)
             return 2
         text = replaced(text, found, body)
-        text = with_initialiser(text, struct, lambda last: "")  # the removed field is the last one
+        text = with_initialiser(text, struct, lambda last: "")  # the last field is removed
     for name in options.add:
         struct, field = name.split(".")
         found = body_of(text, struct)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs only the C interface of a build into an empty prefix, then builds and runs C11 programs
-# with it as users do: by pkg-config, by CMake, and the complete program of docs/reference/c.md.
+# with it as users do: with pkg-config, with CMake, and the complete program in docs/reference/c.md.
 # Also checks the library's dependencies and exports.
 #   tests/capi/installed.sh [BUILD]      default: LAPWING_BUILD_DIR, else build/release
 # Prints `3 of 3` for the programs. Exit: 0, or 1 if something fails.
@@ -48,7 +48,7 @@ if cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix
 else
   tail "$work/output"
 fi
-# The program of docs/reference/c.md, unchanged.
+# The program in docs/reference/c.md, unchanged.
 quotes() {
   sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/docs/reference/c.md" >"$work/quotes.c"
   # shellcheck disable=SC2046

@@ -1,5 +1,5 @@
 /* A typical user program: publishes ten records and reads them. Compiled as C11 and as C++, with
- * pkg-config and with CMake, and with headers of other versions. Prints `ok`. */
+ * pkg-config and with CMake, and with the headers of other versions. Prints `ok`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

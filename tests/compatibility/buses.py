@@ -1,4 +1,4 @@
-"""Buses of earlier releases: how they are stored, and how a program's results are read.
+"""Buses from earlier releases: how they are stored, and how a program's results are read.
 
 A version folder contains <name>.tar.zst, each with one bus directory and its recordings, and
 expected.json: the results of the original program, by name. Values that depend on the time, the
@@ -21,7 +21,7 @@ MORE_RECORDS = 100  # added by the current publisher
 SOURCES = {"kv16": "kv16:keys=50", "dbn.mbo": "synthetic:seed=3"}
 FOLDS = ("latest", "orders")
 QUIET = ("--until-closed", "--reattach", "0", "--format", "none", "--summary")
-NOT_KEPT = ("control.sock", "*.lock", "state")  # ends with its process, or belongs to a store
+NOT_KEPT = ("control.sock", "*.lock", "state")  # gone with its process, or part of a store
 
 
 def version_folders():
@@ -44,7 +44,7 @@ def unpack(archive, folder):
     subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", folder], check=True,
                    input=tar.stdout)
     bus = pathlib.Path(folder, archive.name.removesuffix(".tar.zst"))
-    # The ring belonged to root, and another user may not check whether one exists now.
+    # The ring belonged to root, and another user cannot check whether it still exists.
     description = bus / "bus.json"
     text = description.read_text(encoding="utf-8")
     description.write_text(text.replace("/lapwing-0/", f"/lapwing-{os.getuid()}/"),
@@ -57,7 +57,7 @@ def only(values, *names):
 
 
 class Reading:
-    """The results of the program LAPWING_BIN with one bus."""
+    """The results of the program LAPWING_BIN for one bus."""
 
     def __init__(self, bus, scratch):
         self.bus = bus
@@ -73,7 +73,7 @@ class Reading:
         return done.returncode, done.stdout
 
     def lines(self, *arguments, bus=None):
-        """The exit code and the lines of JSON of a command on the bus."""
+        """The exit code and the JSON lines of a command on the bus."""
         code, out = self.run(*arguments, bus=bus)
         return code, [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
@@ -115,7 +115,7 @@ class Reading:
         return {"exit": code, **only(self.published_again([out]), "records", "digest")}
 
     def published_again(self, files):
-        """The records of a bus published from the DBN files, one after another."""
+        """The records of a bus to which the DBN files are published, one after another."""
         bus = self.scratch / "again"
         for file in files:
             code, _ = self.run("publish", "--source", f"dbn:{file}", bus=bus)
@@ -146,7 +146,7 @@ class Reading:
                           **only(self.published_again(parts), "records", "digest")}}
 
     def record(self):
-        """Begins or continues both recordings."""
+        """Starts or continues both recordings."""
         self.recording.mkdir(exist_ok=True)
         start = ("record", "--from", "start", "--until-closed")
         for options in (("--out", self.recording / "whole.dbn.zst"),
@@ -158,7 +158,7 @@ class Reading:
     def continued(self):
         """Changes the bus with the current publisher and readers, and returns their results.
 
-        Digests cover only the existing records, because the current feed may change.
+        Digests cover only the existing records, because the current feed may differ.
         """
         before = self.tail()
         source = SOURCES[self.info()["schema"]]

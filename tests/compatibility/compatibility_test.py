@@ -1,4 +1,4 @@
-"""Tests that the current program reads and continues files of earlier releases."""
+"""Tests that the current program reads and continues files written by earlier releases."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import buses
 import harness
 
 DAMAGED = 4  # exit code
-FIRST_RECORD = 4096 + 8  # in a segment, after its header and the first slot's stamp
+FIRST_RECORD = 4096 + 8  # offset in a segment, after its header and the first slot's stamp
 
 
 class WhatAnEarlierReleaseLeft(harness.ProgramTest):

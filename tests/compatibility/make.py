@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Creates a version folder: LAPWING_BIN=build/release/lapwing tests/compatibility/make.py VERSION
 
-Contains buses with every kind of session end, and the results of the program LAPWING_BIN with them.
+Contains buses with every kind of session end, and the results of the program LAPWING_BIN for them.
 Run it once, with the released program. Needs /dev/shm."""
 
 import json
@@ -16,7 +16,7 @@ import time
 import buses
 import harness
 
-# A segment has 2,048 records of kv16, or 1,024 of dbn.mbo.
+# A segment holds 2,048 kv16 records, or 1,024 dbn.mbo records.
 SMALL = ("--segment-bytes", "65536", "--capacity", "2048")
 KV16 = "kv16:keys=50,records="
 
@@ -38,7 +38,7 @@ class Maker:
             raise AssertionError(f"{name}: publish ended with {code}")
 
     def publish_and_kill(self, name, source, records, *options):
-        """Kills the publisher when head reaches `records`. Returns the bus's description."""
+        """Kills the publisher when `head` reaches `records`. Returns the bus's description."""
         publisher = self.start(name, "--source", source, "--linger", "60s", *options)
         reading = buses.Reading(self.folder / name, self.folder)
         deadline = time.monotonic() + harness.HANG_SECONDS
@@ -57,7 +57,7 @@ class Maker:
             buses.Reading(self.folder / name, self.folder).run(
                 "checkpoint", "--fold", fold, "--until-closed")
 
-    # Each method below creates the bus of its name.
+    # Each method below creates the bus that it is named after.
 
     def kv16_clean(self, name):
         self.publish(name, KV16 + "600")
@@ -70,7 +70,7 @@ class Maker:
         self.publish(name, KV16 + "50")
 
     def kv16_cut(self, name):
-        """A power cut removed the ring: records that were not durable are a void."""
+        """A power cut removed the ring: the records that were not durable are a void."""
         self.publish(name, KV16 + "300")
         harness.remove_ring(self.publish_and_kill(name, KV16 + "250", 550, "--sync-interval",
                                                    "on-request"))

@@ -9,7 +9,7 @@ Lapwing's code. Tests compare Lapwing's books with it.
         book.orders("B")     [Resting(order_id, side, price, size, place), ...], best price first,
                              first in the queue first; place: sequence of the record that put it
                              there
-        book.partial_cancels number of records that took a part of an order
+        book.partial_cancels number of records that took part of an order
         book.misfits         Counter of records that contradict the resting orders, by kind; empty in
                              a complete feed that begins with an empty book
 
@@ -20,11 +20,11 @@ dbn_package/venv.sh.
 
 The rules (Databento: schema mbo, MBO snapshots, examples "order tracking" and "limit order book"):
 A adds an order at the end of its price's queue. C takes size from an order. M sets an order's price
-and size to those of the record; a new price or a larger size moves it to the end of the queue; an
-unknown id is an add. R empties the book. T, F and N do nothing. A record with F_TOB is one side's
-best price, not an order; with an undefined price that side is empty. Where the documentation is
-silent: an add with the id of a resting order replaces it, and orders without a price are at no
-level.
+and size to those of the record; a new price or a larger size moves it to the end of the queue; M
+with an unknown id is an add. R empties the book. T, F and N do nothing. A record with F_TOB is one
+side's best price, not an order; if the price is undefined, that side is empty. Where the
+documentation says nothing: an add with the id of a resting order replaces it, and orders without a
+price are not on any level.
 """
 
 import collections
@@ -52,7 +52,7 @@ class OracleBook:
         self._tops = {}  # side -> (price, size, place)
 
     def apply(self, record, sequence):
-        """Applies one record, number `sequence` of its stream."""
+        """Applies one record, number `sequence` in its stream."""
         action, side = str(record.action), str(record.side)
         if action == "R":
             self._empty()

@@ -3,11 +3,11 @@
 #
 #   tests/cross/aarch64.sh
 #
-# An architecture with weaker ordering has other sizes, alignments and pages. qemu does not simulate
-# the ordering itself; tests/model covers that.
+# An architecture with weaker ordering has different sizes, alignments and pages. qemu does not
+# simulate the ordering itself; tests/model covers it.
 #
-# Libraries are installed with apt into a separate folder, build/aarch64/root. No packages of
-# another architecture are installed in the system. Needs g++-aarch64-linux-gnu and qemu-user.
+# Libraries are installed with apt into a separate folder, build/aarch64/root. No packages for
+# another architecture are installed on the system. Needs g++-aarch64-linux-gnu and qemu-user.
 #
 # Exit: 0 all passed; 77 SKIPPED: the compiler, the emulator or the packages are not available; 1
 # any other error.
@@ -19,7 +19,7 @@ packages=(libabsl-dev libboost-dev liburing-dev libxxhash-dev libzstd-dev libcli
 # In the order of deploy/test.sh's stages: slots, rings, files, channels.
 tests=(proto_test abi_golden_test ring_test archiver_test journal_reader_test recovery_test
   checkpoint_test fold_test channel_frames_test channel_model_test torn_read_test)
-# qemu ignores these calls of madvise, but reports success: MADV_DONTFORK, MADV_COLLAPSE,
+# qemu ignores these madvise advices, but reports success: MADV_DONTFORK, MADV_COLLAPSE,
 # MADV_POPULATE_WRITE, MADV_POPULATE_READ.
 left_out=('~A forked child does not have*' '~A tmpfs that gives no huge pages*'
   '~Huge pages are real*' '~A channel does what a plain queue does*'

@@ -5,8 +5,8 @@
 #   tests/cross/fresh_roots.sh [SUITE…]      default: bookworm trixie
 #
 # Each suite gets its own root with debootstrap, from this machine's apt mirror, and a copy of the
-# committed source. Runs in its own mount namespace, so no mounts remain. Prints the minutes of each
-# command. Takes 4 GB per suite, and about half an hour.
+# committed source. Runs in its own mount namespace, so no mounts remain. Prints how many minutes
+# each command takes. Takes 4 GB and about half an hour per suite.
 #
 # Exit: 0 all passed; 77 SKIPPED: not root, or no debootstrap; 1 any other error.
 set -euo pipefail
@@ -28,7 +28,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v -e security -e up
   head -n 1)
 results=()
 
-# timed WHAT ROOT COMMAND…: runs a command of the copy in the root.
+# timed WHAT ROOT COMMAND…: runs a command from the copy in the root.
 timed() {
   local what=$1 root=$2 start=$SECONDS status=0
   shift 2

@@ -3,8 +3,8 @@
 The package's own classes create every record from named values, and its writer creates every file,
 in every schema and version. The same schema and version always give the same bytes.
 
-The package's classes take no values for spare bytes, and only those letters that have a name.
-Therefore a few more records have other bytes there (`odd_records`).
+The package's classes accept no values for spare bytes, and only letters that have a name. Therefore
+a few more records have other bytes there (`odd_records`).
 """
 
 import datetime
@@ -30,7 +30,7 @@ TEXTS = ("", "A", "ES Z4-ES H5", 'a"b,c', "x\\y", "~`!@#$%^&*()_+{}|:<>?")
 LETTERS = ("~", " ", "A", "z", "0", '"', ",", "\\")  # for fields whose letters the venue defines
 ODD_LETTERS = (0, 1, ord("\n"), ord("?"))
 ODD_SPARE_BYTE = 0xA5
-# The package reads letters without a name as other ones in these fields, so they cannot be tested.
+# In these fields the package reads unnamed letters as other letters, so they cannot be tested.
 NAMED_LETTERS_ALONE = (
     (dbn.InstrumentDefMsgV1, "security_update_action"),
     (dbn.InstrumentDefMsgV1, "user_defined_instrument"),
@@ -58,12 +58,12 @@ ENUMERATIONS_OF_STATUS = {
     "is_quoting": dbn.TriState,
     "is_short_sell_restricted": dbn.TriState,
 }
-WITH_RTYPE = (dbn.OHLCVMsg, dbn.BBOMsg, dbn.CBBOMsg, dbn.CMBP1Msg)  # classes of several types
+WITH_RTYPE = (dbn.OHLCVMsg, dbn.BBOMsg, dbn.CBBOMsg, dbn.CMBP1Msg)  # classes used for several types
 LEVEL_FIELD = re.compile(r"(\w+)_(\d\d)")
 
 
 def drawn(name, number, count):
-    """A number below `count`, always the same for a field of a record."""
+    """A number below `count`, always the same for a given field of a record."""
     digest = hashlib.blake2b(f"{name} {number}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % count
 
@@ -135,7 +135,7 @@ def edge_record(made, rtype, number):
     if levels:
         pair = dbn.ConsolidatedBidAskPair if "bid_pb" in levels[0] else dbn.BidAskPair
         pairs = [pair(**levels[level]) for level in sorted(levels)]
-        arguments["levels"] = pairs if len(pairs) > 1 else pairs[0]  # despite its declared types
+        arguments["levels"] = pairs if len(pairs) > 1 else pairs[0]  # against its declared types
     if made in WITH_RTYPE:
         arguments["rtype"] = rtype
     return bytes(made(**arguments))
@@ -169,7 +169,7 @@ def edge_records(schema, version):
 
 
 def edge_metadata(schema, version):
-    """Metadata encoded by the package: symbols of the maximum length, and a limit."""
+    """Metadata encoded by the package, with symbols of the maximum length and a limit."""
     longest = {1: dbn.SYMBOL_CSTR_LEN_V1, 2: dbn.SYMBOL_CSTR_LEN_V2,
                3: dbn.SYMBOL_CSTR_LEN_V3}[version] - 1
     symbols = ["E" * longest, "ES Z4-ES H5"]

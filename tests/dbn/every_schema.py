@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares every schema of DBN in every version with the package databento-dbn. Prints a table.
+"""Compares every DBN schema in every version with the package databento-dbn. Prints a table.
 
     every_schema.py [SCHEMA…]
 
-A row is a schema in a version: a file written by the package (edge_records.py), passed through a
-bus. A cell contains `equal` or `DIFFERS`; the first difference follows the table. The last column
-marks contradictions within the package, which are described below the table.
+Each row is one version of a schema: a file written by the package (edge_records.py) and passed
+through a bus. A cell contains `equal` or `DIFFERS`; the first difference follows the table. The
+last column marks contradictions within the package, which are described below the table.
 
   in    the records in the bus's journal equal those of the file, byte by byte
   out   the files of `lapwing export` and `lapwing record` equal the package's file, byte by byte,
@@ -51,7 +51,7 @@ class Differs(Exception):
 
 
 class Bus:
-    """A closed bus with the records of a file."""
+    """A closed bus that contains a file's records."""
 
     def __init__(self, folder, source):
         self.folder = folder
@@ -83,7 +83,7 @@ class Bus:
 
 
 class Row:
-    """A schema in a version: the package's file, the package's records, and the bus."""
+    """One version of a schema: the package's file, the package's records, and the bus."""
 
     def __init__(self, schema, version, folder):
         self.folder = folder
@@ -97,7 +97,7 @@ class Row:
         self.bus = Bus(folder, compressed)
 
     def shown(self):
-        """Yields the fields that must be shown for each record."""
+        """Yields, for each record, the fields that must be shown."""
         _, *records = compare_dbn.decode(self.path)
         lines = [map(shown_fields.fields_in_json, self.lines_of_package(pretty))
                  for pretty in (False, True)]

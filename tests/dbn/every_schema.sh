@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints a table: every schema of DBN in every version, passed through a bus, equals the data that
-# the package databento-dbn writes and reads. See every_schema.py for the comparison.
+# Prints a table that shows whether every DBN schema in every version, passed through a bus, equals
+# the data that the package databento-dbn writes and reads. See every_schema.py for the comparison.
 #
 #   every_schema.sh [SCHEMA…]
 #

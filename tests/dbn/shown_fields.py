@@ -36,9 +36,9 @@ Reasons: JSON and CSV are for programs and contain the values of the record, so 
 and no number is rounded; numbers are those in DBN's documentation. Text is for users, who want
 decimals, dates and the names of bits. Spare bytes have no meaning.
 
-Therefore JSON is compared with the attributes of the package's records, and text with the package's
-own JSON for users (pretty prices and times). ODDITIES lists contradictions between these two, or
-between the package and its documentation.
+Therefore JSON is compared with the attributes of the package's records, and text is compared with
+the package's own JSON for users (pretty prices and times). ODDITIES lists contradictions between
+these two, or between the package and its documentation.
 """
 
 import json
@@ -50,7 +50,7 @@ import databento_dbn as dbn
 import record_classes
 
 LENGTH_UNIT = 4
-NOT_JSON = re.compile(r"(?<!\\)\\x(\w\w)")  # the package's escape of control characters
+NOT_JSON = re.compile(r"(?<!\\)\\x(\w\w)")  # how the package escapes control characters
 PRICE_MIN = -2**63
 EPOCH = "1970-01-01T00:00:00.000000000Z"
 FLAG_NAMES = {
@@ -84,7 +84,7 @@ class ShownField(NamedTuple):
 
 
 def oddities(made):
-    """The keys of ODDITIES that apply to the records of a class."""
+    """The keys of ODDITIES that apply to a class's records."""
     names = [name for name, _, _ in record_classes.layout(made)]
     has_letters = any(dtype == "S1" and not record_classes.is_spare(name)
                       for name, _, dtype in record_classes.layout(made))
@@ -95,7 +95,7 @@ def oddities(made):
 
 
 def fields_in_json(line):
-    """A record in the package's JSON, with the field names of its class."""
+    """A record as the package's JSON, with the field names of its class."""
     fields = {}
     for name, value in json.loads(NOT_JSON.sub(r"\\u00\1", line)).items():
         if name == "hd":
@@ -109,7 +109,7 @@ def fields_in_json(line):
 
 
 def escaped(text):
-    """The ASCII text with other than printable characters escaped."""
+    """The ASCII text with non-printable characters escaped."""
     if all(" " <= letter <= "~" for letter in text):
         return text
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}

@@ -1,5 +1,5 @@
-// Audits the journals of the desk. Exits with 1 if something is missing, duplicated, or based on
-// old data.
+// Audits the desk's journals. Exits with 1 if something is missing, duplicated, or based on old
+// data.
 //   audit numbers BUS        each record's number, or order, is its sequence
 //   audit fills BUS          each trader's orders occur once, in order
 //   audit made BUS FILE FIRST…  no quote of the strategy in FILE was made on old data; FIRST: the
@@ -66,9 +66,9 @@ bool check_fills(lapwing::History& history) {
   });
 }
 
-// One record may already have its time but not be in the ring yet. The clocks of the stamp and of
-// the strategy may differ by their steering. A strategy that reads the rest of a killed publisher's
-// records cannot know those of the successor, so such quotes are not judged.
+// One record may already have its time but not yet be in the ring. The clock of the stamp and the
+// strategy's clock may be steered differently. A strategy that still reads a killed publisher's
+// records cannot know the records of its successor, so such quotes are not judged.
 bool check_made(lapwing::History& history, const char* path,
                 const std::set<std::uint64_t>& firsts) {
   constexpr std::uint64_t kClocksNs = 1'000'000;

@@ -1,4 +1,4 @@
-// A DBN feed handler: publishes market by order, and resumes like handler.cc.
+// A DBN feed handler: publishes market-by-order records, and resumes like handler.cc.
 //   dbn_handler BUS
 #include <thread>
 

@@ -12,7 +12,7 @@
 namespace desk {
 
 struct Quote {
-  std::uint64_t number;  // equals its sequence, so that the tests detect missing records
+  std::uint64_t number;  // equal to its sequence, so that the tests detect missing records
   std::uint64_t sent;
   std::uint64_t instrument;
   std::int64_t bid;
@@ -24,7 +24,7 @@ LAPWING_RECORD(Quote, "desk.quote", 1, number, (sent, kPublishTime), (instrument
 // An order or, when published by the gateway, its fill.
 struct Order {
   std::uint64_t trader;
-  std::uint64_t number;  // number of the trader's order, from 1
+  std::uint64_t number;  // the trader's number for the order, from 1
   std::int64_t price;
 };
 LAPWING_RECORD(Order, "desk.order", 1, (trader, kKey), number, (price, kPrice));
@@ -37,7 +37,7 @@ struct MadeQuote {
   std::uint64_t looked_ns;  // UTC, before it checked that it is live
 };
 
-inline constexpr std::uint32_t kBehindMax = 100;  // records that a quote may have missed
+inline constexpr std::uint32_t kBehindMax = 100;  // records by which a quote may be behind
 
 inline std::uint64_t utc_ns() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();

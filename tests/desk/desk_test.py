@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Kills the programs of a trading desk, each of at most forty lines, at random: no duplicates,
-nothing missing, no quote on old data. LAPWING_DESK_SECONDS: duration of each case; default 2."""
+"""Kills the programs of a trading desk, each at most forty lines long, at random moments: no
+duplicates, nothing missing, no quote on old data. LAPWING_DESK_SECONDS: duration of each case;
+default 2."""
 
 import os
 import pathlib
@@ -23,7 +24,7 @@ PROGRAMS = ("handler", "dbn_handler", "strategy", "merger", "gateway", "trader")
 
 
 def code_lines(source):
-    """Lines that are not empty, a comment or an include."""
+    """Lines that are neither empty nor a comment or an include."""
     return [line for line in source.read_text(encoding="utf-8").splitlines()
             if line.strip() and not re.match(r"\s*(//|#include)", line)]
 
@@ -37,7 +38,7 @@ class Desk(harness.ProgramTest):
         self.starts = 0
 
     def program(self, name, *arguments, folder="desk"):
-        """Starts a program of the desk with its own output."""
+        """Starts one of the desk's programs, with its own output."""
         path = pathlib.Path(os.environ["LAPWING_BUILD_DIR"]) / folder / name
         self.starts += 1
         process = harness.Running([str(path), *map(str, arguments)], self.folder,
@@ -46,7 +47,8 @@ class Desk(harness.ProgramTest):
         return process
 
     def live_on(self, *commands):
-        """Runs the commands for a while. Kills or stops one at random, and restarts it."""
+        """Runs the commands for a while. Repeatedly kills or stops one at random, and restarts
+        it."""
         running = [self.program(*command) for command in commands]
         kills = 0
         ends = time.monotonic() + SECONDS
@@ -77,7 +79,7 @@ class Desk(harness.ProgramTest):
         return said
 
     def firsts(self):
-        """The first records of the handlers' sessions."""
+        """The first record of each handler session."""
         outputs = "".join(process.out() for process in self.running if "handler" in process.name)
         return re.findall(r"^from (\d+)$", outputs, re.M)
 

@@ -1,4 +1,4 @@
-// An order gateway for many traders in one thread. It fills each order once, regardless of kills.
+// An order gateway that serves many traders on one thread. It fills each order once, despite kills.
 // Its fills are on its own bus, which is its memory.
 //   gateway SOCKET FILLS
 #include <map>
@@ -28,13 +28,13 @@ int main(int, char** argv) {
     if (!event.ok()) return desk::fail(server->status());
     const auto placed = event->message.as<desk::Order>();
     if (!placed) continue;  // a trader connects or disconnects
-    // An order that is already filled is only answered, because its trader or the gateway was
+    // An order that is already filled is only answered: its trader or the gateway had been
     // killed.
     if (placed->number > filled[placed->trader]) {
       if (!fills->publish(*placed).ok()) return EXIT_FAILURE;
       filled[placed->trader] = placed->number;
     }
-    // A trader has one order in progress, so there is room. A disconnected trader returns and asks
+    // A trader has one pending order, so there is room. A disconnected trader returns and asks
     // again.
     (void)server->try_reply(event->client, event->message.call, *placed, desk::Kind::kFilled);
   }

@@ -1,5 +1,5 @@
-// A feed handler: publishes quotes, a custom struct. It continues with the next number, regardless
-// of how the last run ended.
+// A feed handler: publishes quotes, which are a custom struct. It continues with the next number,
+// regardless of how the last run ended.
 //   handler BUS
 #include <thread>
 

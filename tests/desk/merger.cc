@@ -1,4 +1,4 @@
-// Merges two buses manually in one thread, in the order of arrival.
+// Merges two buses manually on one thread, in order of arrival.
 //   merger QUOTES ORDERS FILE      FILE gets a line per record, "q NUMBER" or "o NUMBER"
 #include <fstream>
 

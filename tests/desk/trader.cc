@@ -1,6 +1,6 @@
 // A trader: sends one order after another, each until it is filled, through any number of gateways.
-// After a restart it begins with its first order. The gateway only answers orders that are already
-// filled.
+// After a restart it starts over with its first order. The gateway only answers orders that are
+// already filled.
 //   trader SOCKET NUMBER
 #include "lapwing/duplex.h"
 #include "tests/desk/desk.h"

@@ -1,4 +1,4 @@
-"""Tests other users' access to a bus: the group may read it, and no user may write it.
+"""Tests other users' access to a bus: the group may read it, and no other user may write to it.
 
 Needs root to become other users. Reports what it skips otherwise.
 """
@@ -23,7 +23,7 @@ FALLOC_PUNCH_HOLE = 0x02 | 0x01
 
 
 def attempt(action):
-    """The name of the errno of an action, or "ok"."""
+    """The name of the errno that an action fails with, or "ok"."""
     try:
         action()
         return "ok"
@@ -38,7 +38,7 @@ def punch_hole(fd):
 
 
 def replace(path):
-    """Renames an own file over `path`, on the same file system."""
+    """Renames the user's own file over `path`, on the same file system."""
     shared = "/dev/shm" if path.startswith("/dev/shm/") else "/tmp"
     own = os.path.join(shared, f"lapwing-attack-{os.getpid()}")
     os.close(os.open(own, os.O_CREAT | os.O_RDWR, 0o600))
@@ -49,7 +49,7 @@ def replace(path):
 
 
 def make_writable(fd):
-    """mprotect of a read-only mapping."""
+    """Tries to make a read-only mapping writable with mprotect."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     address = libc.mmap(None, ctypes.c_size_t(4096), mmap.PROT_READ, mmap.MAP_SHARED, fd,
@@ -61,7 +61,7 @@ def make_writable(fd):
 
 @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
 class Access(harness.BusTest):
-    """A bus of an unprivileged owner, with a group."""
+    """A bus with an unprivileged owner and a group."""
 
     def setUp(self):
         super().setUp()
@@ -77,7 +77,7 @@ class Access(harness.BusTest):
         self.journal = str(next(pathlib.Path(info["journal_root"]).glob("*/*.jnl")))
 
     def as_user(self, uid, gid, groups, actions):
-        """Runs the named actions in a child as that user. Returns {name: errno or ok}."""
+        """Runs the named actions as that user in a child. Returns {name: errno or ok}."""
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:
@@ -95,7 +95,7 @@ class Access(harness.BusTest):
         return said
 
     def attacks(self):
-        """All actions that a reader must not be able to do to the ring and the journal."""
+        """All actions on the ring and the journal that a reader must not be able to perform."""
         def with_reader(path, action):
             def run():
                 fd = os.open(path, os.O_RDONLY)
@@ -169,7 +169,7 @@ class Access(harness.BusTest):
 
 @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
 class Locks(harness.BusTest):
-    """A group member locks all files that it can open. The bus starts, and its cursors open."""
+    """A group member locks every file that it can open. The bus starts, and its cursors open."""
 
     OWNER = {"user": OWNER_UID, "group": OWNER_GID, "extra_groups": [BUS_GID]}
 
@@ -182,7 +182,7 @@ class Locks(harness.BusTest):
                                BUS_GID, **self.OWNER, **keywords)
 
     def lock_as_member(self, paths):
-        """A process of a member that holds, or waits for, every lock that it can get."""
+        """A group member's process that holds, or waits for, every lock that it can get."""
         ready, holder = os.pipe()
         child = os.fork()
         if child == 0:
@@ -210,7 +210,7 @@ class Locks(harness.BusTest):
             return child, answer.read(1)[0]
 
     def waits_for(self, child, path):
-        """True if the kernel lists a lock of that process on the file, held or waited for."""
+        """True if the kernel lists a lock on the file that the process holds or waits for."""
         inode = f":{os.stat(path).st_ino} "
         with open("/proc/locks", encoding="ascii") as locks:
             return any(f" {child} " in line and inode in line for line in locks)

@@ -1,4 +1,5 @@
-"""Tests that errors are reported with what, where and what to do, and the documented exit code."""
+"""Tests that error messages say what failed, where, and what to do, and that exit codes are as
+documented."""
 
 import json
 import os
@@ -185,7 +186,7 @@ class Feeds(harness.BusTest):
 
 
 class Buses(harness.BusTest):
-    """Buses that are in use, foreign, or do not match."""
+    """Buses that are in use or foreign, or do not match."""
 
     def publish(self, *more, expect=DONE, name="publish", records=1000, **keywords):
         return self.run_to_end(name, "publish", "--source", f"synthetic:records={records}", *more,
@@ -364,7 +365,7 @@ class Space(harness.BusTest):
     """Memory and disks that are small, full, or restricted."""
 
     def mount_without_room(self):
-        """A file system whose disk, a sparse file, has less space than claimed: writes fail."""
+        """A file system whose disk, a sparse file, has less space than it claims: writes fail."""
         small = self.mount(self.folder / "small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         image = small / "disk.img"
         with open(image, "wb") as file:
@@ -373,7 +374,7 @@ class Space(harness.BusTest):
         subprocess.run(["mkfs.ext4", "-q", "-b", str(page_bytes), "-O", "^has_journal", str(image)],
                        check=True)
         disk = self.mount(self.folder / "disk", "-o", "loop", str(image))
-        # One page per request: if only a part of a request fits, a loop device reports a complete
+        # One page per request: if only part of a request fits, a loop device reports a complete
         # write.
         device = os.stat(disk).st_dev
         limit = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/"
@@ -434,7 +435,8 @@ class Space(harness.BusTest):
                 self.shared_folder(), "--await", 1, "--summary")
 
     def assert_lost_to_the_journal(self, publisher, records, why):
-        """Live publishing continued without the journal: exit code 6, with a message."""
+        """Asserts that live publishing continued without the journal: exit code 6, with a
+        message."""
         self.assertEqual(publisher.wait(), LOST, publisher.err())
         published = publisher.summary()
         self.assertEqual(published["records"], records)

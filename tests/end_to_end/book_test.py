@@ -1,4 +1,4 @@
-"""Tests `lapwing book`: its output, when it reports staleness, and equality from all starts."""
+"""Tests `lapwing book`: its output, its reports of staleness, and equal books from every start."""
 
 import csv
 import json
@@ -58,7 +58,7 @@ class Terminal:
         self.shown = b""
 
     def read(self, done):
-        """Reads until `done` accepts all output, or until the writer has closed it."""
+        """Reads until `done` accepts the output so far, or the writer has closed it."""
         os.close(self.theirs)
         while not done(self.shown):
             try:
@@ -207,7 +207,7 @@ class WhatItShows(harness.BusTest):
                          self.run_to_end("several", "book", *several).out())
 
     def made_by_hand(self, records, replace=(b"", b"")):
-        """Publishes these records instead of a synthetic feed's, with its metadata."""
+        """Publishes these records with a synthetic feed's metadata, instead of its records."""
         other = str(self.folder / "other")
         self.run_to_end("like", "publish", "--source", FLOW, "--pace", "max", bus=other)
         like = self.folder / "like.dbn"

@@ -100,7 +100,7 @@ class Buses(BusesTest):
 
 class Health(BusesTest):
     def health(self, *arguments, expect):
-        """The output; for an unhealthy bus on standard error."""
+        """The output, which is on standard error for an unhealthy bus."""
         done = self.run_to_end("health", "health", *arguments, expect=expect)
         self.assertEqual(done.out() == "", expect != DONE)
         return done.out() + done.err()

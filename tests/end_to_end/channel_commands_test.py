@@ -29,7 +29,7 @@ def random_bytes(size):
 
 
 def random_lines(size):
-    """The same as lines of text: empty, short and long ones."""
+    """The same as text lines: empty, short and long ones."""
     lines = bytearray()
     while len(lines) < MIB:
         length = random.choice((0, 1, 7, 80, 300, 5000))
@@ -84,12 +84,12 @@ class ChannelTest(harness.ProgramTest):
                 for direction in channel["directions"]]
 
     def until_taken(self, count):
-        """Waits until the receiver has acknowledged `count` messages, which it writes first."""
+        """Waits until the receiver has acknowledged `count` messages. It writes them first."""
         self.until(f"{count} to be taken", lambda: any(
             direction.get("messages_received", 0) >= count for direction in self.directions()))
 
     def until_under_way(self, count):
-        """Waits until `count` messages are sent and not taken."""
+        """Waits until `count` messages are sent but not yet taken."""
         self.until(f"{count} to be under way", lambda: any(
             direction.get("messages_in_flight", 0) == count for direction in self.directions()))
 
@@ -187,7 +187,8 @@ class WhatGoesInComesOut(ChannelTest):
 
 
 class SidesThatDie(ChannelTest):
-    """A side is killed, stopped or asked to end: the other detects it and reports its progress."""
+    """One side is killed, stopped or asked to end: the other side detects it and reports its own
+    progress."""
 
     def pair(self, *options):
         receiver = self.pipe("receiver", "--listen", "--messages", "lines")
@@ -277,7 +278,7 @@ class SidesThatDie(ChannelTest):
         self.feed(sender, b"second\n")
         self.end_input(sender)
         self.until_under_way(1)
-        time.sleep(1)  # enough time to end if it did not have to wait
+        time.sleep(1)  # long enough to end if it did not have to wait
         self.assertTrue(sender.alive())
         receiver.kill()
         self.assert_ends(sender, PEER_GONE, "of 2 messages sent, it received 1")
@@ -400,13 +401,14 @@ class OutputsAndInputsThatFail(ChannelTest):
 
 
 def limit_files(limit):
-    """Simulates a disk with `limit` bytes: a write beyond that is cut, and the next one fails."""
+    """Simulates a disk with `limit` bytes: a write beyond them is truncated, and the next one
+    fails."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 class WrongArguments(ChannelTest):
-    """Each error message contains what is wrong and what would be right."""
+    """Each error message says what is wrong and what would be right."""
 
     def refuse(self, code, words, *arguments):
         process = self.run_to_end("wrong", *arguments, expect=code)
@@ -443,7 +445,7 @@ class WrongArguments(ChannelTest):
                 self.assertFalse(os.path.exists(path))
 
     def test_who_connects_looks_for_a_listener_before_it_makes_its_memory(self):
-        # With so little address space the memory could not be mapped.
+        # With this little address space, the memory could not be mapped.
         few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (MIB << 9, MIB << 9))}
         for retry in ((), ("--retry", "100ms")):
             one = self.start("one", "pipe", "--connect", self.path, "--max-message", "1G", *retry,

@@ -50,7 +50,7 @@ class CheckpointTest(harness.BusTest):
         return sorted((int(file.stem) for file in folder.glob("*.ckpt")), reverse=True)
 
     def fill(self, disk):
-        """Fills the disk. Truncating the returned file makes room."""
+        """Fills the disk. Truncating the returned file frees the space."""
         filler = disk / "filler"
         with open(filler, "wb", buffering=0) as file:
             for piece in (1 << 16, 1 << 12):
@@ -62,7 +62,8 @@ class CheckpointTest(harness.BusTest):
         return filler
 
     def digest_of_replay(self, fold="orders", bus=None, through=None):
-        """The checkpoint of the same records by an undisturbed checkpointer on another bus."""
+        """The checkpoint that an undisturbed checkpointer makes of the same records on another
+        bus."""
         other = str(self.folder / "replay")
         self.run_to_end("replay", "publish", "--source", f"journal:{bus or self.bus}", bus=other)
         summary = self.checkpoint_to_end("reference", fold=fold, bus=other)
@@ -75,7 +76,7 @@ class Checkpoints(CheckpointTest):
     """Tests with one bus each."""
 
     def test_killed_at_any_moment_it_goes_on_exactly(self):
-        # Limits the records to a replayable number, even if the kills take ten times as long.
+        # Keeps the number of records replayable, even if the kills take ten times as long.
         publisher = self.publish("--pace", 25_000, "--loop", 0, "--segment-bytes", SEGMENT_BYTES)
         self.until_head(1)
         chance = random.Random(7)
@@ -166,7 +167,7 @@ class Checkpoints(CheckpointTest):
         return self.mount(folder, "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs")
 
     def publish_without_end(self, bus):
-        """A publisher that needs no space on the disk of its bus."""
+        """A publisher that needs no space on its bus's disk."""
         ring = pathlib.Path("/dev/shm") / self.folder.name
         ring.mkdir(mode=0o700)
         self.addCleanup(shutil.rmtree, ring)
@@ -174,7 +175,8 @@ class Checkpoints(CheckpointTest):
                             "--pace", 50_000, "--loop", 0, source="kv16:keys=400000", bus=bus)
 
     def run_over_a_full_disk(self, bus, disk, file, end):
-        """A checkpointer without space for that file for a while: its messages about both."""
+        """Runs a checkpointer that has no space for that file for a while, and checks its
+        messages."""
         publisher = self.publish_without_end(bus)
         running = self.checkpoint("running", "--until-closed", "--every", 25_000, fold="latest",
                                   bus=bus)
@@ -260,7 +262,7 @@ class Retention(CheckpointTest):
         self.until_head(RETENTION_RECORDS)
         sequence, digest = self.join_late()
         joins[sequence] = digest
-        self.assertEqual(running.stop(), DONE, running.err())  # with a last checkpoint and prune
+        self.assertEqual(running.stop(), DONE, running.err())  # after a last checkpoint and prune
         kept = self.checkpoints()
         self.assertEqual(len(kept), 2)
         self.assertEqual(self.segments()[0], kept[-1] // SEGMENT_RECORDS, running.err())
@@ -313,8 +315,8 @@ class Retention(CheckpointTest):
         publisher = flow.publisher
         flow.feed(1)
         self.until_durable(records + 1)
-        # Two more segments are created in advance: before the disk is full, and not in the next
-        # one's time.
+        # Two more segments are created in advance: before the disk is full, and not when the next
+        # one is due.
         ahead = records // SEGMENT_RECORDS + 2
         self.until("segments made ahead", lambda: self.segments(journal)[-1] >= ahead)
         filler = self.fill(journal.parent)
@@ -325,7 +327,7 @@ class Retention(CheckpointTest):
                    lambda: self.segments(journal)[0] >= records // SEGMENT_RECORDS)
         self.assertTrue(filler.exists() and publisher.alive(), publisher.err())
         self.assertNotIn("not pruned", running.err())
-        # More than fit in the segments created before.
+        # More records than fit in the segments created in advance.
         flow.feed(flow.source.records)
         flow.end()
         self.assertEqual(publisher.wait(), DONE, publisher.err())

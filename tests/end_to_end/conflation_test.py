@@ -1,4 +1,4 @@
-"""Tests that a conflated tail shows the newest record of each key, and counts the others."""
+"""Tests that a conflated tail shows the newest record for each key, and counts the others."""
 
 import collections
 import json
@@ -28,7 +28,7 @@ class AConflatedTail(harness.BusTest):
                           "--summary", *more)
 
     def lines(self, tail):
-        """Its records, its events, its summary."""
+        """Its records, its events and its summary."""
         *shown, summary = [json.loads(line) for line in tail.out().splitlines()]
         records = [line for line in shown if "event" not in line]
         return records, [line for line in shown if "event" in line], summary

@@ -7,7 +7,7 @@ import unittest
 import harness
 
 RATE = 50_000
-RING = 16384  # a third of a second, so that only SIGSTOP causes losses, even on a busy machine
+RING = 16384  # a third of a second: only SIGSTOP causes losses, even on a busy machine
 LAPS = 2
 
 
@@ -58,7 +58,7 @@ class Counters(harness.BusTest):
         events = self.ask("events")["events"]
         (attached,) = (event for event in events if event["event"] == "attached")
         self.assertEqual(attached["pid"], tail.pid)
-        # Records lapped while it caught up are lost in further gaps.
+        # Records lapped while it catches up are lost in further gaps.
         self.assertEqual(sum(event["lost"] for event in events if event["event"] == "loss"), before)
 
         publisher.kill()

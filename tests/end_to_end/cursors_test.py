@@ -1,6 +1,6 @@
 """Tests `lapwing cursors` and `--from after:`: showing committed positions and resuming from them.
 
-The program is examples/logger. examples_test.py tests kills of it.
+The program is examples/logger. examples_test.py tests that it survives kills.
 """
 
 import json
@@ -18,7 +18,7 @@ QUIET = ("--until-closed", "--format", "none", "--summary")
 
 
 class CursorTest(harness.BusTest):
-    """A bus of RECORDS records, closed, and a logger's file of all of them."""
+    """A closed bus with RECORDS records, and a logger's file with all of them."""
 
     def setUp(self):
         super().setUp()

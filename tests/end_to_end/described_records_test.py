@@ -1,4 +1,4 @@
-"""Tests records of a user-defined struct, for which the commands only have the description."""
+"""Tests records of a user-defined struct, of which the commands only know the description."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ class SignalsTest(harness.BusTest):
 
 
 class StampedRecords(SignalsTest):
-    """Records with an own time long ago, and a time of publishing."""
+    """Records whose own time is long ago, and that have a publish time."""
 
     def test_latency_counts_from_the_time_of_publishing(self):
         began_ns = time.time_ns()
@@ -62,7 +62,7 @@ class StampedRecords(SignalsTest):
         (measured,) = [one for one in ages if one]
         self.assertEqual(measured["every"], 7)
         self.assertGreater(measured["count"], 0)
-        self.assertIn(None, ages)  # not measured is null, not 0
+        self.assertIn(None, ages)  # an unmeasured age is null, not 0
 
     def test_latency_is_of_the_records_that_are_shown(self):
         self.publish("stamped")

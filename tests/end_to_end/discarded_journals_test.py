@@ -11,13 +11,13 @@ import harness
 DONE, USAGE, LOST = 0, 2, 6
 QUIET = ("--format", "none", "--summary")
 SECOND = 1_000          # records of the second journal
-TAKEN = 5_000           # records of the first one in a recording
+TAKEN = 5_000           # records of the first journal in a recording
 SEGMENT_BYTES = 1 << 20
 ENTRY_BYTES, FIRST_AT = 512, 64  # of `sessions`
 
 
 class DiscardedJournals(harness.BusTest):
-    """Tests every command that reads history with the first journal."""
+    """Tests every command that reads history, with the first journal."""
 
     def setUp(self):
         super().setUp()
@@ -36,7 +36,7 @@ class DiscardedJournals(harness.BusTest):
                           "--summary", *more)
 
     def break_disk(self, publisher):
-        """Makes further segments of the publisher impossible to write completely."""
+        """Makes it impossible for the publisher to write another segment completely."""
         limit = SEGMENT_BYTES // 8
         resource.prlimit(publisher.pid, resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -44,7 +44,8 @@ class DiscardedJournals(harness.BusTest):
         """The limit ended with the process."""
 
     def fail_first_journal(self):
-        """The publisher continues live to the last record. Returns that record, and `durable`."""
+        """Makes the publisher continue live to the last record. Returns that record, and
+        `durable`."""
         records = 400_000
         publisher = self.publish("first", records, "--pace", 300_000, "--await", 1)
         recorder = self.record("recorder-begins", "--from", "start", "--count", TAKEN)
@@ -198,7 +199,7 @@ class OnADiskThatFills(DiscardedJournals):
         return self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=12m", "tmpfs")
 
     def break_disk(self, publisher):
-        """The file system fills by itself."""
+        """Does nothing: the file system fills by itself."""
 
     def mend_disk(self):
         subprocess.run(["mount", "-o", "remount,size=64m", str(self.folder / "disk")], check=True)

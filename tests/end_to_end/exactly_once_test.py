@@ -1,4 +1,5 @@
-"""Tests that orders from a bus are executed once despite kills of publisher, strategy and gateway.
+"""Tests that orders from a bus are executed once, even if publisher, strategy and gateway are
+killed.
 
     exactly_once_test.py                the programs of examples/exactly_once
     LAPWING_RECIPE_KILLS=N              kills of each of the three; default 1
@@ -53,11 +54,11 @@ class ExactlyOnce(harness.BusTest):
         self.running.append(self.parts[name])
 
     def orders_written(self):
-        """Journal and sequence of each order in the gateway's file."""
+        """The journal and sequence of each order in the gateway's file."""
         return [tuple(line.split()[:2]) for line in self.orders.read_text().splitlines()]
 
     def orders_due(self):
-        """The same for each order that the records of the bus should cause."""
+        """The same for each order that the bus's records should cause."""
         journal = self.info()["journal_id"]
         lines = self.run_to_end("tail", "tail", "--from", "oldest", "--until-closed",
                                 "--format", "csv").out().splitlines()

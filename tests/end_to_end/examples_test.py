@@ -1,4 +1,4 @@
-"""Tests that every program of examples does what its head describes."""
+"""Tests that every program in examples/ does what its header comment describes."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def trades(dbn):
 
 
 class Examples(harness.ProgramTest):
-    """Runs each as described in its head, in a scratch folder."""
+    """Runs each program as its header comment describes, in a scratch folder."""
 
     def setUp(self):
         super().setUp()
@@ -72,7 +72,7 @@ class Examples(harness.ProgramTest):
             return self.start(name, "pipe", "--listen", self.path, "--messages", "lines", **popen)
         first = start("first", stdout=subprocess.PIPE)
         sender = self.example("reconnect", self.path, count)
-        # Its pipe has some more room, then it blocks: it cannot send all numbers before that.
+        # Its pipe has some more room, then it blocks: it cannot send all numbers first.
         numbers = first.process.stdout.read(1 << 18)
         first.kill()
         numbers += first.process.stdout.read()
@@ -116,7 +116,7 @@ class Examples(harness.ProgramTest):
         self.assert_says(server, "one-way: goodbye\n")
 
     def settled(self, trader):
-        """Its last line: numbers of filled and cancelled orders, and of broken calls."""
+        """Its last line: the numbers of filled and cancelled orders, and of broken calls."""
         self.assertEqual(trader.wait(), 0, trader.err())
         return [int(number) for number in re.findall(r"\d+", trader.out().splitlines()[-1])]
 

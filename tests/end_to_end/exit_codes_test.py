@@ -1,4 +1,5 @@
-"""Tests the exit codes of `lapwing --help`: their meanings, and 3, 4 and 5 for each command."""
+"""Tests the exit codes listed in `lapwing --help`: their meanings, and 3, 4 and 5 for each
+command."""
 
 import json
 import pathlib
@@ -38,7 +39,7 @@ class Meanings(unittest.TestCase):
 
 
 class StoppedAtAGap(harness.BusTest):
-    """3: `--on-gap stop`, and a reader that was lapped after it had caught up."""
+    """3: `--on-gap stop`, and a reader that was lapped after catching up."""
 
     def stop_at_a_gap(self, command, *options):
         flow = self.publish_flow("publish", self.raw_dbn(f"synthetic:records={RECORDS}"),
@@ -92,7 +93,7 @@ class DamagedData(harness.BusTest):
     def damage(self, path, at):
         content = bytearray(path.read_bytes())
         content[at] ^= 1
-        path.chmod(0o640)  # finished files are writable only for root
+        path.chmod(0o640)  # finished files are writable only by root
         path.write_bytes(content)
 
     def test_verify_says_so_of_a_flipped_bit(self):

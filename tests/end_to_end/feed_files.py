@@ -1,6 +1,6 @@
-"""Creates DBN files for tests, if there are no real ones.
+"""Creates DBN files for tests when there are no real ones.
 
-A file has only the records that the tests need. See include/lapwing/dbn.h for the layouts. The
+A file contains only the records that the tests need. See include/lapwing/dbn.h for the layouts. The
 metadata has the format of DBN version 3, whose fields are in snapshot/dbn/dbn_metadata.cc.
 """
 
@@ -91,7 +91,7 @@ def definition(number):
 
 
 def mbo(program):
-    """A valid synthetic flow with the duration of a real one."""
+    """A valid synthetic flow that lasts as long as a real one."""
     with tempfile.TemporaryDirectory(prefix="lapwing-feed-") as folder:
         bus, raw = folder + "/bus", folder + "/raw.dbn"
         for command in (("publish", "--source", f"synthetic:records={MBO_RECORDS}"),
@@ -114,7 +114,7 @@ def mbo(program):
 
 
 def make(schema, program):
-    """The content of a raw DBN file with that schema. `program` is the lapwing program."""
+    """The content of a raw DBN file with this schema. `program` is the lapwing program."""
     if schema == "mbo":
         return mbo(program)
     record = {"trades": trade, "mbp-1": mbp1, "definition": definition}[schema]

@@ -1,4 +1,4 @@
-"""Tests the first steps of a new user, typed into terminals as in README.md and the tutorials.
+"""Tests a new user's first steps, typed into terminals as in README.md and the tutorials.
 
 Types each command of a page unchanged, in order. Only the paths of the programs are prepared.
 """
@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROMPT = "ready> "
 STOP, END = "\x1a", "\x03"  # Ctrl-Z, Ctrl-C
 COMMAND = r"^    ((?:build/release/)?(?:lapwing|logger) [a-z./].*|(?:awk|fg|kill|ls|printf|rm|tail|wait)\b.*)$"
-SLOTS = 1024  # of the ring in these pages
+SLOTS = 1024  # in the ring on these pages
 
 
 class Terminal:
@@ -47,7 +47,7 @@ class Terminal:
         return self.bash.match.groups()
 
     def run(self, line):
-        """The output of a command that ends, without erased progress lines."""
+        """The output of a command that ends by itself, without erased progress lines."""
         self.type(line)
         self.bash.expect_exact(PROMPT)
         return re.sub(r"[^\n]*\r\x1b\[K", "", self.bash.before.replace("\r\n", "\n"))

@@ -156,7 +156,7 @@ class FromASnapshot(harness.BusTest):
         (checkpoint,) = (self.folder / "bus" / "checkpoint" / "orders").glob("*.ckpt")
         content = bytearray(checkpoint.read_bytes())
         content[5000] ^= 1
-        checkpoint.chmod(0o640)  # finished checkpoints are writable only for root
+        checkpoint.chmod(0o640)  # finished checkpoints are writable only by root
         checkpoint.write_bytes(content)
         tail = self.run_to_end("tail", "tail", "--from", "snapshot", *QUIET)
         self.assertIn("sum mismatch", tail.err())
@@ -169,7 +169,7 @@ class FromASnapshot(harness.BusTest):
 
 
 class ABusThatIsReplaced(harness.BusTest):
-    """The bus is replaced by one with other records while it is followed."""
+    """While the bus is followed, one with other records replaces it."""
 
     def replace(self, *tails):
         """The complete output of each tail, as JSON."""
@@ -216,7 +216,8 @@ class ABusThatIsReplaced(harness.BusTest):
 
 
 class AStoppedSubscriber(harness.BusTest):
-    """Followers stopped with SIGSTOP while several rings of records pass, a million per second."""
+    """Followers stopped with SIGSTOP while several rings of records pass, a million records per
+    second."""
 
     ring_slots = 1 << 18  # a quarter of a second for running followers
 

@@ -1,7 +1,7 @@
 """Shared by the end-to-end tests: a bus, managed processes, and waiting for conditions.
 
 Runs the program named by LAPWING_BIN. Every process is started and ended here, by its own id.
-Deadlines of waits only end a hang. The tests assert nothing about durations.
+Wait deadlines only end a hang. The tests assert nothing about durations.
 """
 
 import atexit
@@ -26,27 +26,27 @@ import feed_files
 
 LENGTH_UNIT = 4  # a DBN record's first byte counts these, in bytes
 IDLE_SHARE_MAX = 0.03  # of a processor: spinning takes all of one, sleeping a thousandth
-HANG_SECONDS = 300  # tasks of 10 s on an own machine may take this long on a shared one
+HANG_SECONDS = 300  # a 10 s task on a dedicated machine may take this long on a shared one
 POLL_SECONDS_MAX = 0.1
 CLONE_NEWNS = 0x20000
-WITH_PATIENCE = ("--retry", f"{HANG_SECONDS}s")  # for a channel's listener that answers slowly
+WITH_PATIENCE = ("--retry", f"{HANG_SECONDS}s")  # for a channel listener that answers slowly
 
 _made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # removed with the process
 
-# The program refuses directories that others may change, such as those created with umask 002.
+# The program refuses directories that other users can change, such as those created with umask 002.
 os.umask(0o022)
 
-# If nohup ignored it, the commands under test would ignore it as well.
+# If nohup made this process ignore it, the commands under test would ignore it as well.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if "LAPWING_TEST_SEED" in os.environ:  # seed of the run; otherwise the tests draw random numbers
     random.seed(int(os.environ["LAPWING_TEST_SEED"]))
 
 
 def enter_own_mounts():
-    """Makes the later mounts of this process private.
+    """Makes this process's later mounts private.
 
-    A process that creates a mount namespace copies all visible mounts, and keeps a file system in
-    use after its test has unmounted it. Therefore it must not see the mounts of other tests."""
+    A process that creates a mount namespace copies all visible mounts, which keeps a file system in
+    use after its test has unmounted it. Therefore it must not see other tests' mounts."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) == 0:
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     elif ctypes.get_errno() != errno.EPERM:  # if this is forbidden, mounting is forbidden as well
@@ -84,8 +84,9 @@ def has_real_data():
 def feed_file(schema, name):
     """The path of a zstd DBN file with records of that schema ("mbo", "trades", …).
 
-    The file of that name in LAPWING_TEST_DATA. Without that variable, a generated file, created
-    once per process. The two have only the schema in common. Dbn returns the number of records."""
+    This is the file of that name in LAPWING_TEST_DATA or, without that variable, a generated file,
+    which is created once per process. The two have only the schema in common. Dbn returns the
+    number of records."""
     if has_real_data():
         path = pathlib.Path(os.environ["LAPWING_TEST_DATA"]) / name
         if not path.exists():
@@ -180,9 +181,9 @@ class Running:
 
 
 class Flow:
-    """A publisher of a pipe that publishes as far as the test allows, and ends on request.
+    """A publisher that reads a pipe, publishes as far as the test allows, and ends on request.
 
-    Therefore events that must happen within the flow do, regardless of the speed of the test.
+    Therefore events that must happen during the flow do, regardless of the test's speed.
     """
 
     def __init__(self, publisher, source):
@@ -191,7 +192,7 @@ class Flow:
         self.fed = 0
 
     def feed(self, through):
-        """Allows records of the feed up to number `through`. The first one creates the bus."""
+        """Allows the feed's records up to number `through`. The first record creates the bus."""
         end = self.source.end_of(through)
         if end > self.fed:
             self.publisher.process.stdin.write(self.source.content[self.fed:end])
@@ -199,7 +200,7 @@ class Flow:
             self.fed = end
 
     def end(self):
-        """The feed ends with the allowed records."""
+        """Ends the feed after the allowed records."""
         try:
             self.publisher.process.stdin.close()
         except BrokenPipeError:
@@ -213,7 +214,7 @@ def remove_ring(description):
         ring.unlink()
         ring.parent.rmdir()
     except (OSError, ValueError, KeyError):
-        pass  # closed cleanly, folder in use by other rings, or damaged by the test
+        pass  # closed cleanly, damaged by the test, or other rings use the folder
 
 
 def disk_bytes(path):
@@ -232,7 +233,7 @@ def kept_bytes(journal, segment_records, records):
 
 
 class ProgramTest(unittest.TestCase):
-    """A test with a scratch folder on disk, whose processes end with it."""
+    """A test with a scratch folder on disk. Its processes end with the test."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-e2e-"))
@@ -257,7 +258,7 @@ class ProgramTest(unittest.TestCase):
         return process
 
     def example(self, name, *arguments, **popen):
-        """Starts a program of examples with its own output."""
+        """Starts one of the example programs, with its own output."""
         folder = os.environ.get("LAPWING_BUILD_DIR", "")
         binary = pathlib.Path(folder) / "examples" / name
         if not os.access(binary, os.X_OK):
@@ -288,7 +289,7 @@ class ProgramTest(unittest.TestCase):
         raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
 
     def assert_idle(self, process):
-        """Asserts that the process used almost no processor time during a second."""
+        """Asserts that the process uses almost no processor time during one second."""
         began, before = time.monotonic(), process.processor_seconds()
         time.sleep(1)
         used = process.processor_seconds() - before
@@ -315,7 +316,7 @@ class ProgramTest(unittest.TestCase):
             for channel in self.channels("--channel", path)))
 
     def until_listening(self, path):
-        """Waits until a process listens on the socket at path. The name exists earlier."""
+        """Waits until a process listens on the socket at `path`. The name exists before that."""
         def listening():
             with open("/proc/net/unix", encoding="utf-8", errors="replace") as sockets:
                 return any(line.split()[3] == "00010000" and line.rstrip().endswith(" " + path)
@@ -326,8 +327,8 @@ class ProgramTest(unittest.TestCase):
 class BusTest(ProgramTest):
     """A test with a bus directory.
 
-    A publisher without --capacity gets ring_slots, because the memory of the ring is the main cost
-    of a start. None: the program's own default."""
+    A publisher without --capacity gets ring_slots, because the ring's memory is the main cost of a
+    start. None means the program's own default."""
 
     ring_slots = 1 << 16
 
@@ -366,7 +367,7 @@ class BusTest(ProgramTest):
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def until_head(self, least, bus=None):
-        """Waits until the bus's head has reached `least`, possibly in a session that has ended."""
+        """Waits until the bus's head has reached `least`, even if its session has ended."""
         def reached():
             info = self.info(bus)
             if not info:
@@ -377,7 +378,7 @@ class BusTest(ProgramTest):
         self.until(f"head to reach {least}", reached)
 
     def until_durable(self, least, bus=None):
-        """Waits until the journal of the running session contains the records up to `least`."""
+        """Waits until the running session's journal contains the records up to `least`."""
         def held():
             ring = (self.info(bus) or {}).get("ring")
             return ring and ring["durable"] >= least
@@ -402,7 +403,7 @@ class BusTest(ProgramTest):
         return path.read_bytes()
 
     def assert_same_records(self, *followers):
-        """Asserts that all followers have the same records and digest, without losses."""
+        """Asserts that all followers have the same records and digest, and no losses."""
         summaries = [follower.summary() for follower in followers]
         for follower, summary in zip(followers, summaries, strict=True):
             where = f"{follower.name}: {summary}\n{follower.err()}"

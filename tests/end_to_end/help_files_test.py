@@ -19,7 +19,7 @@ def output_of(*arguments, expect=DONE):
 
 
 class InBash(unittest.TestCase):
-    """Each case is the line at the time of the key press."""
+    """Each case is the command line when the key is pressed."""
 
     def completed(self, *words, cwd="."):
         script = output_of("completion", "bash")

@@ -1,6 +1,6 @@
-"""Tests that the help of every command lists its options, and that its examples run unchanged.
+"""Tests that every command's help lists its options, and that its examples run unchanged.
 
-Only the paths of an example are replaced. The feed, bus or other side that it needs is provided.
+Only the paths in an example are replaced. The feed, bus or other side that it needs is provided.
 """
 
 import os
@@ -33,7 +33,7 @@ def help_of(*command):
 
 
 def options_of(text):
-    """The long options of the list in a command's --help."""
+    """The long options listed in a command's --help."""
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", text, re.M))
 
 
@@ -49,7 +49,7 @@ def examples_of(text):
 
 
 def seed_of_key(key):
-    """The seed for which this is the kv16 feed's first key: inverse SplitMix64."""
+    """The seed that makes this the kv16 feed's first key: inverse SplitMix64."""
     word = key ^ (key >> 31) ^ (key >> 62)
     word = (word * pow(0x94D049BB133111EB, -1, 1 << 64)) & MASK
     word = word ^ (word >> 27) ^ (word >> 54)
@@ -123,7 +123,7 @@ class ExamplesTest(harness.BusTest):
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def shell(self, name, line, folder):
-        """Starts a line of the help. A single command becomes the process itself."""
+        """Starts a line from the help. A single command becomes the process itself."""
         plain = line.removesuffix(" &")
         script = plain if "|" in plain else "exec " + plain
         process = harness.Running(["sh", "-c", script], self.folder, name, cwd=folder,
@@ -196,7 +196,7 @@ class OfBuses(ExamplesTest):
         for _ in range(int((re.search(r"--await (\d+)", line) or (0, 0))[1])):
             self.start("awaited", "tail", "--from", "start", "--until-closed", "--format", "none",
                        bus=bus)
-        # The findings of doctor depend on the machine. The names in ABSENT do not exist.
+        # doctor's findings depend on the machine. The names in ABSENT do not exist.
         said = next((words for part, words in self.ABSENT.items() if part in line), None)
         ends = (DONE, OTHER) if "doctor" in line else (OTHER,) if said else (DONE,)
         self.assertIn(process.wait(), ends, f"{line}\n{process.err()}")
@@ -377,7 +377,7 @@ class OfChannels(ExamplesTest):
 
     def test_pings_are_answered(self):
         echoes = self.listen(self.ECHO, self.PING), self.listen(self.ECHO, self.PING, "other-")
-        *fast, slow = self.PINGS  # the last one takes ten seconds and runs in parallel
+        *fast, slow = self.PINGS  # the last one takes ten seconds, so it runs in parallel
         meanwhile = self.run_line(slow, "other-")
         for line in fast:
             self.assert_done(self.run_line(line))

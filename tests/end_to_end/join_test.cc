@@ -1,5 +1,5 @@
-// Joins of a running stream at random moments: every sequence once and in order, even with lapped
-// records, kills and silences. Set LAPWING_JOINS=1000 for the full number.
+// Joins a running stream at random moments: every sequence arrives once and in order, even with
+// lapped records, kills and silences. Set LAPWING_JOINS=1000 for the full number.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -37,7 +37,7 @@ SubscriberOptions joiner_options(const std::string& directory, std::mt19937_64& 
   return options;
 }
 
-// Shared by the threads of one round.
+// State shared by the threads of one round.
 struct Round {
   std::atomic<Sequence> head{0};
   std::atomic<int> caught_up{0};
@@ -102,7 +102,7 @@ TEST_CASE("Every join of a running stream gets 1 to N, each once and in order, l
   std::uint64_t lapped_during_join = 0;
   std::uint64_t gaps = 0;
   for (std::uint64_t joined = 0; joined < joins(100); joined += kJoinersAtOnce) {
-    // On disk, by direct I/O if available; every second time in memory, which is faster.
+    // On disk, with direct I/O if available; every second time in memory, which is faster.
     const TemporaryDirectory on_disk;
     const TestDirectory in_memory;
     const std::string directory =
@@ -133,7 +133,7 @@ TEST_CASE("Every join of a running stream gets 1 to N, each once and in order, l
     }
   }
   INFO(gaps << " gaps were filled");
-  CHECK(lapped_during_join > 0);  // otherwise the test has shown nothing
+  CHECK(lapped_during_join > 0);  // otherwise the test has proved nothing
 }
 
 TEST_CASE("With skip the reported gaps and the records are together exactly 1 to N") {

@@ -1,11 +1,11 @@
-"""Tests that a state of many keys is correct, even if it exceeds the memory of its checkpointer.
+"""Tests that a state with many keys is correct, even if it exceeds its checkpointer's memory.
 
 Publishes LAPWING_LARGE_KEYS distinct kv16 keys in an order without locality, as fast as the journal
 allows. Then a checkpointer builds their state. If the state is large enough, it does so in a
-control group of 5/8 of the checkpoint's size (or checks its own peak without one). The buffers and
-caches of a store always take STORE_BYTES, so a smaller state would show nothing. Prints the rate,
-the peak, and the time of the checkpoint. docs/explanation/adr/0011-a-store-for-folds.md uses
-100,000,000 keys.
+control group with 5/8 of the checkpoint's size as its memory; without control groups, its peak is
+checked instead. A store's buffers and caches always take STORE_BYTES, so a smaller state would
+prove nothing. Prints the rate, the peak, and the checkpoint's time.
+docs/explanation/adr/0011-a-store-for-folds.md uses 100,000,000 keys.
 """
 
 import os
@@ -30,7 +30,7 @@ MASK = (1 << 64) - 1
 
 
 def key_of(number, seed=1):
-    """The key as computed by the feed: SplitMix64."""
+    """The key as the feed computes it: SplitMix64."""
     word = (seed + number + 0x9E3779B97F4A7C15) & MASK
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
@@ -41,7 +41,7 @@ class LargeState(harness.BusTest):
     """One bus, one state."""
 
     def group(self):
-        """A control group of MEMORY_BYTES, including the page cache of its reads and writes."""
+        """A control group with MEMORY_BYTES, including the page cache for its reads and writes."""
         group = GROUPS / f"lapwing-{os.getpid()}"
         try:
             group.mkdir()
@@ -53,7 +53,7 @@ class LargeState(harness.BusTest):
         return group
 
     def watch(self, process, peaks):
-        """Records the process's peak of resident memory, in bytes, until it ends."""
+        """Records the process's peak resident memory, in bytes, until it ends."""
         while process.alive():
             try:
                 status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
@@ -76,7 +76,7 @@ class LargeState(harness.BusTest):
         self.assertLess(MEMORY_BYTES, checkpoint_bytes)
 
     def make_state(self, keys, group):
-        """Checks the state of that many keys. Returns the checkpoint's size and peak memory."""
+        """Checks a state with that many keys. Returns the checkpoint's size and peak memory."""
         published = self.start("publish", "publish", "--source", f"kv16:records={keys}")
         self.assertEqual(published.wait(HOURS), 0, published.err())
 
@@ -105,7 +105,8 @@ class LargeState(harness.BusTest):
         return last["bytes"], peaks[-1]
 
     def assert_right(self, keys):
-        """Checks samples of the file: sorted, with the value of each number's key."""
+        """Checks samples from the file: they are sorted, and have the value that belongs to their
+        key."""
         path = pathlib.Path(self.bus) / "checkpoint" / "latest" / f"{keys:020d}.ckpt"
         with open(path, "rb") as file:
             def entry(index):

@@ -1,11 +1,11 @@
 // Joins a bus from a snapshot repeatedly, at random moments while a publisher runs. Compares each
-// join's state with that of a subscriber since the start.
+// join's state with that of a subscriber that has run since the start.
 //
 //   late_joins BUS JOINS SEED      prints JSON; exits with 1 after a difference or loss
 //
 // The reference folds every record and keeps the digest of its state at each multiple of
 // kDigestEvery. A joiner continues from its snapshot until it has caught up and is at such a
-// sequence, and compares there. Not thread-safe except where stated.
+// multiple, where it compares. Not thread-safe except where stated.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -40,8 +40,8 @@ std::string text_of(const Result<Item>& item, const absl::Status& status) {
   return item->event == nullptr ? "" : item->event->text;
 }
 
-// The subscriber since the start. It has its own thread; its functions may be called from any
-// thread.
+// The subscriber that has run since the start. It has its own thread; its functions may be called
+// from any thread.
 class Reference {
  public:
   explicit Reference(std::string bus) : bus_(std::move(bus)), thread_([this] { run(); }) {}
@@ -126,7 +126,7 @@ struct Tally {
   std::vector<std::string> defects;
 };
 
-// Runs one join, from its start to the comparison of its state. Returns the error.
+// Runs one join, from its start until its state is compared. Returns the error.
 std::string join(const std::string& bus, Reference& reference, Tally& tally) {
   SubscriberOptions options;
   options.directory = bus;

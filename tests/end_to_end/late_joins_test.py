@@ -1,4 +1,5 @@
-"""Tests late joins from a snapshot: the state equals that of a subscriber since the start.
+"""Tests late joins from a snapshot: the state equals that of a subscriber that has run since the
+start.
 
 LAPWING_SNAPSHOT_JOINS is the number of joins. The program late_joins joins and compares.
 """

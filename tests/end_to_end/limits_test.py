@@ -18,7 +18,7 @@ DONE, OTHER, DAMAGED = 0, 1, 4
 QUIET = ("--format", "none", "--summary")
 RECORDS = 20_000
 MIB = 1 << 20
-HUGE = 1 << 40  # size of an empty file: reading all of it does not end within a test
+HUGE = 1 << 40  # size of a sparse file: reading all of it would not end within a test
 
 
 def needs_root(test):
@@ -26,7 +26,7 @@ def needs_root(test):
 
 
 def limited(which, limit):
-    """For preexec_fn: sets the limit in the process."""
+    """A preexec_fn that sets the limit in the process."""
     return lambda: resource.setrlimit(which, (limit, limit))
 
 
@@ -114,7 +114,7 @@ class FileSizes(LimitsTest):
 
 
 class Exports(LimitsTest):
-    """A file of `export` gets its name only when it is complete."""
+    """A file written by `export` gets its name only when it is complete."""
     RECORDS, RECORD_BYTES = 1_500_000, 56
     TRIES = 100
     NICE = 10
@@ -144,8 +144,8 @@ class Exports(LimitsTest):
     def held_export(self):
         """Starts an export and stops it (SIGSTOP) before it has written half of its records.
 
-        It shares one processor with this test and has a tenth of this test's weight. Therefore this
-        test sees its first bytes in time, regardless of the machine's load."""
+        The export shares one processor with this test and has a tenth of this test's weight.
+        Therefore this test sees its first bytes in time, regardless of the machine's load."""
         processors = os.sched_getaffinity(0)
         for number in range(self.TRIES):
             os.sched_setaffinity(0, {min(processors)})
@@ -153,7 +153,7 @@ class Exports(LimitsTest):
                 export = self.start(f"held-{number}", "export", "--out", self.out,
                                     preexec_fn=lambda: os.nice(self.NICE))
                 while self.written_bytes() == 0 and export.alive():
-                    pass  # without a pause, in which it would be complete
+                    pass  # without a pause, during which it would complete
                 export.signal(signal.SIGSTOP)
             finally:
                 os.sched_setaffinity(0, processors)
@@ -215,7 +215,7 @@ def stopped(pid):
 
 @functools.cache
 def least_address_space():
-    """Minimum MiB with which the program starts; below that the loader ends it before main."""
+    """The minimum MiB with which the program starts; with less, the loader ends it before main."""
     for mib in range(8, 1024, 8):
         done = subprocess.run([harness.program(), "--version"], capture_output=True, check=False,
                               preexec_fn=limited(resource.RLIMIT_AS, mib * MIB))
@@ -225,10 +225,10 @@ def least_address_space():
 
 
 class Memory(LimitsTest):
-    """Insufficient address space, threads and descriptors."""
+    """Too little address space, and too few threads and descriptors."""
 
     def address_spaces(self, *wanted):
-        """Those of `wanted`, in MiB, with which the program starts: most of them."""
+        """The sizes in `wanted`, in MiB, with which the program starts: most of them."""
         enough = [mib for mib in wanted if mib >= least_address_space()]
         self.assertGreater(len(enough), len(wanted) // 2)
         return enough
@@ -257,7 +257,7 @@ class Memory(LimitsTest):
         path = self.folder / "feed.dbn.zst"
         packed = subprocess.run(["zstd", "-q", "--long=27", "-c"], check=True, capture_output=True,
                                 input=self.raw_dbn("synthetic:records=1000"))
-        path.write_bytes(packed.stdout)  # of unknown size: needs a window of 128 MiB
+        path.write_bytes(packed.stdout)  # its size is unknown: needs a window of 128 MiB
         refused = self.start("publish", "publish", "--source", f"dbn:{path}",
                              preexec_fn=limited(resource.RLIMIT_AS, 100 * MIB))
         self.assertEqual(self.assert_ends_with_words(refused, str(path), "ulimit -v"), OTHER)
@@ -438,7 +438,7 @@ class RefusedCalls(LimitsTest):
 
 
 class HugeFiles(LimitsTest):
-    """Sparse files of huge size: no command reads them completely."""
+    """Huge sparse files: no command reads them completely."""
 
     def store(self):
         return pathlib.Path(self.bus) / "checkpoint" / "orders" / "state"

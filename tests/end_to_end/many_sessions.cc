@@ -1,8 +1,8 @@
 // Adds a long history to a closed journal: many_sessions JOURNAL_ROOT COUNT
 //
 // Rewrites `sessions` and its copy: the existing session keeps its records. COUNT - 1 sessions
-// without a record follow, like those of a publisher that is restarted on a quiet feed. Exit: 0
-// done, 1 failed.
+// without records follow, as from a publisher that is restarted on a quiet feed. Exit: 0 done, 1
+// failed.
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -22,7 +22,7 @@
 namespace lapwing {
 namespace {
 
-// Rows in order, each with the hash of the previous one.
+// Rows in order, each with the previous row's hash.
 class Rows {
  public:
   Rows(std::ofstream& one, std::ofstream& other) : files_{&one, &other} {}

@@ -1,7 +1,7 @@
 """Tests a bus that was started a million times: every command works in linear time.
 
-A command that compares each session with every other one would take days, so the time limit of a
-command is the check.
+A command that compares each session with every other one would take days, so a command's time limit
+is the check.
 """
 
 import os

@@ -18,7 +18,8 @@ def record(action, side=b"N", price=UNDEF_PRICE, size=0, *, order_id=0, flags=LA
 
 
 def write_dbn(path, like, records):
-    """Writes a DBN file with the metadata of `like` and these records. Returns it as a source."""
+    """Writes a DBN file with the metadata of `like` and these records. Returns the file as a
+    source."""
     whole = like.read_bytes()
     (metadata_bytes,) = struct.unpack_from("<I", whole, 4)
     path.write_bytes(whole[:8 + metadata_bytes] + b"".join(records))

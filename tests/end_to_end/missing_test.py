@@ -1,4 +1,4 @@
-"""Tests a subscriber that is stopped while its publisher is killed and restarted: it is a problem.
+"""Tests that a subscriber stopped while its publisher is killed and restarted is a problem.
 
 Every monitor reports it: health, subscribers, top, events, serve and its metrics.
 """
@@ -33,7 +33,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         return json.loads(process.out()) if process.wait() == DONE else None
 
     def subscriber(self, name, state=None):
-        """Its entry in `subscribers`; None if it is not listed, or not in that state."""
+        """Its entry in `subscribers`; None if it is not listed or is not in that state."""
         for one in (self.ask_json("subscribers") or {"subscribers": []})["subscribers"]:
             if one["name"] == name and state in (None, one["state"]):
                 return one
@@ -237,7 +237,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
             self.bus = str(bus)
             if bus == copy:
                 said = self.publish("of the copy")
-            else:  # as after a release that keeps no list
+            else:  # as left by a release that keeps no list
                 self.publish("next").kill()
                 (bus / "roster.json").write_text(roster)
                 self.publish("one more").kill()

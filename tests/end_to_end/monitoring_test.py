@@ -1,7 +1,7 @@
 """Tests `lapwing serve` with Prometheus: the list of metrics, every panel's query, every alert.
 
-A Prometheus scrapes the monitor of a live bus with a journal, subscribers, a checkpointer and a
-channel. deploy/monitoring/setup.sh installs it. Without it the test is skipped, or fails if
+Prometheus scrapes the monitor of a live bus with a journal, subscribers, a checkpointer and a
+channel. deploy/monitoring/setup.sh installs Prometheus. Without it the test is skipped, or fails if
 LAPWING_REQUIRE_REGISTRIES is 1.
 """
 
@@ -32,7 +32,7 @@ LABEL = re.compile(r'(\w+)="')
 
 
 def get(port, path, token=None):
-    """(status, body) of a GET from 127.0.0.1."""
+    """(status, body) of a GET request to 127.0.0.1."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.HANG_SECONDS)
     try:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -73,7 +73,7 @@ class Monitoring(harness.ProgramTest):
                    "--pace", 20_000)
         self.start("tail", "tail", "--bus", self.bus, "--format", "none", "--reattach",
                    f"{harness.HANG_SECONDS}s")
-        self.fills = self.folder / "fills"  # its records have a time of publishing
+        self.fills = self.folder / "fills"  # its records have a publish time
         self.start_signals()
         self.start("measure", "tail", "--bus", self.fills, "--measure", 1, "--format", "none",
                    "--reattach", f"{harness.HANG_SECONDS}s")
@@ -103,7 +103,7 @@ class Monitoring(harness.ProgramTest):
         return port
 
     def view(self):
-        """A client that views the bus and reads one message."""
+        """Opens a view of the bus and reads one message."""
         self.until("the bus to be known", lambda: get(
             self.port, f"/api/v1/view?bus={self.bus}", TOKEN)[0] == 426)
         connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)
@@ -137,7 +137,7 @@ class Monitoring(harness.ProgramTest):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def start_prometheus(self):
-        """Starts a Prometheus. Returns its port."""
+        """Starts Prometheus. Returns its port."""
         configuration = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(MONITORING / "lapwing.rules.yml")],

@@ -1,4 +1,4 @@
-"""Tests operations on a journal's files in use: renaming, removing and restoring."""
+"""Tests operations on a journal's files while they are in use: renaming, removing and restoring."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class AnOperator(harness.BusTest):
                             "json", stdout=into)
         os.close(into)
         with os.fdopen(out, "rb") as lines:
-            seen = [lines.readline()]  # it has begun, and its pipe fills long before the end
+            seen = [lines.readline()]  # it has started, and its pipe fills up long before the end
             os.rename(self.bus, self.bus + "-away")
             # Far more than fits in a pipe: it reads segments while their names do not exist.
             while len(seen) < RECORDS - 2_000 and b'"lost"' not in seen[-1]:
@@ -131,7 +131,7 @@ class AnOperator(harness.BusTest):
 
     def test_retention_that_somebody_removes_is_no_loss(self):
         publisher = self.publish("publish", RECORDS, "--retain-bytes", 4 * SEGMENT_BYTES)
-        # While it still removes segments, it writes a new one without a message.
+        # While it is still removing segments, it would write a new one without a message.
         self.until("retention", lambda: harness.kept_bytes(self.root, SEGMENT_RECORDS, RECORDS)
                    <= 4 * SEGMENT_BYTES)
         next(self.root.glob("*/retention")).unlink()

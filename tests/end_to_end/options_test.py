@@ -22,7 +22,7 @@ RECV_AT, RECORD_BYTES = 40, mbo.LAYOUT.size
 
 
 class Pace(harness.BusTest):
-    """`--pace recorded`: the recorded intervals, with silences cut to one second."""
+    """`--pace recorded`: the recorded intervals, with silences shortened to one second."""
 
     def feed_of(self, *times_ns):
         """A feed with one record at each of these times."""
@@ -36,7 +36,7 @@ class Pace(harness.BusTest):
         return mbo.write_dbn(self.folder / "paced.dbn", like, records)
 
     def restamped(self, pace):
-        """The arrival times of a feed with silences of 0.1 s and of a day."""
+        """The arrival times of a feed with silences of 0.1 s and of one day."""
         began = mbo.START_NS
         source = self.feed_of(began, began + SECOND // 10, began + SECOND // 10 + DAY)
         bus, out = str(self.folder / f"bus-{pace}"), self.folder / f"{pace}.dbn"
@@ -129,7 +129,7 @@ class Latency(harness.BusTest):
 
 
 class Waiting(harness.BusTest):
-    """`--wait`: the behaviour of a reader without records."""
+    """`--wait`: how a reader behaves without records."""
 
     def test_every_way_of_waiting_gets_every_record(self):
         publisher = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",

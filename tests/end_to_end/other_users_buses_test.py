@@ -1,4 +1,4 @@
-"""Tests buses of other users: monitors show them on request, and cannot be disturbed by them.
+"""Tests other users' buses: monitors show them on request, and they cannot disturb monitors.
 
 Needs root to become other users. Reports what it skips otherwise.
 """
@@ -20,7 +20,7 @@ import serve_test
 OTHER_UID = 61_011
 SILENT_BUSES = int(os.environ.get("LAPWING_SILENT_BUSES", 5))
 USERS = 40
-OWN = f"own-{os.getpid()}"  # only one of several own buses with this name gets it as its label
+OWN = f"own-{os.getpid()}"  # only one of the user's buses with this name gets it as its label
 DONE, OTHER, USAGE = 0, 1, 2
 
 
@@ -155,7 +155,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.until("the view to be live", lambda: view.read()["state"] == "live")
         top = self.start("top", "top", "--json", "--interval", "100ms", "--user", OTHER_UID)
         self.until("a reading", lambda: theirs in top.out())
-        publisher.signal(signal.SIGSTOP)  # it would end it
+        publisher.signal(signal.SIGSTOP)  # truncating its ring would end it
         ring = self.ring_of(theirs)
         for size in (4096 + 100, 100, 0):
             os.truncate(ring, size)
@@ -182,7 +182,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.assertEqual(self.status("/readyz"), 200)
 
     def be_silent(self, buses):
-        """Another process listens instead of the publishers, and never answers."""
+        """Starts a process that listens instead of the publishers, and never answers."""
         for bus in buses:
             path = pathlib.Path(bus) / "control.sock"
             path.unlink()

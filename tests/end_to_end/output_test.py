@@ -1,4 +1,5 @@
-"""Tests that output is complete or reported as lost, and free of foreign control characters."""
+"""Tests that output is either complete or reported as lost, and free of foreign control
+characters."""
 
 import json
 import os
@@ -19,7 +20,7 @@ class OutputTest(harness.BusTest):
         self.run_to_end("checkpoint", "checkpoint", "--fold", "orders", "--until-closed")
 
     def shown(self):
-        """The name and arguments of every command with output."""
+        """The name and arguments of every command that has output."""
         bus = ("--bus", self.bus)
         other = ("--bus", str(self.folder / "other"), "--source", "synthetic:records=10")
         end = ("--until-closed", "--summary")
@@ -40,7 +41,7 @@ class OutputTest(harness.BusTest):
 
 
 class LostOutput(OutputTest):
-    """A full or closed standard output is an error, for any output."""
+    """A full or closed standard output is an error for any output."""
 
     def assert_in_no_file(self, bus, shown):
         for path in pathlib.Path(bus).rglob("*"):

@@ -1,6 +1,6 @@
 """Tests a bus on overlayfs, as in a container: the journal is complete, even after a kill.
 
-Needs root for its own mount namespace. Reports a skip otherwise.
+Needs root for its own mount namespace. Reports that it is skipped otherwise.
 """
 
 import json
@@ -32,7 +32,7 @@ class OnOverlayfs(harness.BusTest):
         self.until("the mount", lambda: "mounted" in keeper.out() or not keeper.alive())
         if not keeper.alive():
             self.skipTest(f"SKIPPED: no overlayfs can be mounted here: {keeper.err().strip()}")
-        # Enter the root as well: in a chroot the namespace alone has another one.
+        # Enter the root directory as well: in a chroot, the namespace alone has a different root.
         self.inside = ["nsenter", "-m", "-r", "-t", str(keeper.pid)]
         self.bus = str(self.folder / "merged" / "bus")
 

@@ -1,6 +1,6 @@
 """Tests the page of `lapwing serve` in headless Chromium without a network.
 
-LAPWING_PAGE_PNGS is a directory for a picture of each view.
+LAPWING_PAGE_PNGS is a directory for a screenshot of each view.
 """
 
 import decimal
@@ -84,7 +84,7 @@ class PageTest(ServeTest):
     def enter(self, fragment):
         self.browser.get(f"http://127.0.0.1:{self.port}/#token={TOKEN}")
         self.until_page("a reading", "return document.querySelector('#clock').textContent !== ''")
-        # Before the token was entered, the requests of the page were refused as intended.
+        # Before the token was entered, the page's requests were refused, as intended.
         self.read_log()
         self.errors = [error for error in self.errors if "401" not in error]
         self.show(fragment)
@@ -147,7 +147,7 @@ class PageTest(ServeTest):
                 self.requests.append(parameters["url"])
 
     def assert_clean(self):
-        """Asserts that there is no error on the console, and no request to another host."""
+        """Asserts that there are no errors on the console, and no requests to another host."""
         self.read_log()
         self.assertEqual(self.errors, [])
         self.assertTrue(self.requests)
@@ -160,7 +160,7 @@ class PageTest(ServeTest):
         self.assertLessEqual(*wide)
 
     def publish_es(self, *more):
-        """The live ES feed, which ends with the test."""
+        """Publishes the live ES feed, which ends with the test."""
         bus = str(self.folder / "es")
         feed = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
         process = self.start("publish-es", "publish", "--bus", bus, "--source", f"dbn:{feed}",
@@ -431,7 +431,7 @@ class Modules(unittest.TestCase):
 
 
 class Heap(PageTest):
-    """The memory of the page is bounded."""
+    """The page's memory is bounded."""
 
     def test_many_messages(self):
         bus, _ = self.publish_es("--pace", 2000)
@@ -475,7 +475,7 @@ class Heap(PageTest):
         self.assertLessEqual(many, few * HEAP_FACTOR_MAX)
 
     def give(self, through, begin):
-        """Passes simulated messages of both streams to the page, up to a number."""
+        """Passes simulated messages of both streams to the page, up to a given number."""
         self.browser.set_script_timeout(3600)
         self.browser.execute_async_script("""
             const [begin, through, done] = arguments;
@@ -505,7 +505,7 @@ class Heap(PageTest):
             })();""", begin, through)
 
     def heap(self):
-        """The heap size of the page in bytes."""
+        """The page's heap size in bytes."""
         self.browser.execute_cdp_cmd("HeapProfiler.enable", {})
         for _ in range(3):
             self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})

@@ -62,7 +62,7 @@ class Ring(harness.BusTest):
 
 
 class Channel(harness.ProgramTest):
-    """The memory of a pipe's messages, which belongs to the sender."""
+    """The memory for a pipe's messages, which belongs to the sender."""
 
     def setUp(self):
         super().setUp()

@@ -1,8 +1,9 @@
 """Tests real power cuts: ext4 on a loop device, shut down without writing anything back.
 
-EXT4_IOC_SHUTDOWN (no log flush) cuts off the disk while the publisher writes. The publisher and its
-ring file are removed, and the file system is mounted again. Records announced as durable must
-exist; the rest is a recorded void; no sequence is used twice. Needs root; reports a skip otherwise.
+EXT4_IOC_SHUTDOWN (without a log flush) cuts off the disk while the publisher writes. The publisher
+and its ring file are removed, and the file system is mounted again. Records announced as durable
+must exist; the rest is a recorded void; no sequence is used twice. Needs root; reports that it is
+skipped otherwise.
 """
 
 import fcntl
@@ -84,7 +85,8 @@ class PowerCut(harness.BusTest):
         source = self.folder / "feed.dbn"
         records_at = len(dbn) - RECORDS * RECORD_BYTES
         source.write_bytes(dbn[:records_at + BEFORE_RECORDS * RECORD_BYTES])
-        # On a slow machine the source could end before the cut, but the publisher must still run.
+        # On a slow machine the source could end before the cut, but the publisher must still be
+        # running.
         publisher = self.publish_file("before", source, "--pace", RATE, "--linger", "600s", bus=bus)
         self.until_head(1, bus=bus)
         keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 10_000, bus=bus)
@@ -123,7 +125,7 @@ class PowerCut(harness.BusTest):
         return durable, kept, last
 
     def continue_recording(self, bus, recording, void_first):
-        """A recording continued after the cut reports the loss."""
+        """A recording that is continued after the cut reports the loss."""
         more = self.start("more", "record", "--out", recording, "--until-closed", bus=bus)
         self.assertEqual(more.wait(), 6, more.err())
         self.assertTrue("void" in more.err() or "reset" in more.err(), more.err())
@@ -131,7 +133,7 @@ class PowerCut(harness.BusTest):
 
     def continue_state(self, bus, checkpoints, kept, void_last):
         """Neither store nor checkpoint contained anything that the cut removed. The state equals
-        that of a subscriber that begins at the oldest record now."""
+        that of a subscriber that now begins at the oldest record."""
         self.assertLessEqual(max(checkpoints, default=0), kept)
         went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed",
                              "--summary", bus=bus)
@@ -159,7 +161,7 @@ class PowerCut(harness.BusTest):
         print(f"\n{CUTS} power cuts survived")
 
     def test_the_store_is_not_behind_its_last_checkpoint(self):
-        """The checkpoint contains a batch that was written before a checkpoint was requested."""
+        """The checkpoint contains a batch that was written before the checkpoint was requested."""
         self.make_disk()
         bus = str(self.disk / "bus")
         kept, head = [], 0

@@ -1,6 +1,6 @@
 """Tests `lapwing serve` behind nginx with TLS, configured as in docs/how-to/monitor.md.
 
-LAPWING_PAGE_PNGS is a directory for pictures.
+LAPWING_PAGE_PNGS is a directory for screenshots.
 """
 
 import contextlib

@@ -74,7 +74,7 @@ class RecordFile:
         return self.begin + record * self.record_bytes
 
     def rows(self):
-        """Every record as a dictionary of its fields, numbers or text, without spare fields."""
+        """Every record as a dictionary of its fields (numbers or text), without spare fields."""
         fields = [field for field in self.description["fields"] if field.get("role") != "spare"]
         return [{field["name"]: self._value(field, self.end_of(number)) for field in fields}
                 for number in range(self.records)]

@@ -1,7 +1,7 @@
-"""Tests record files: recording schemas other than DBN's, and publishing them unchanged.
+"""Tests record files: schemas other than DBN's are recorded, and published again unchanged.
 
-record_files.py, which was written only from the document, reads the program's files and creates the
-files that it reads.
+record_files.py, which was written only from the document, reads the files that the program writes,
+and writes the files that the program reads.
 """
 
 import json
@@ -259,10 +259,10 @@ class FilesThatLie(SignalsTest):
 
 
 class OtherRecords(SignalsTest):
-    """A bus of the same name with other records than the recording."""
+    """A bus that has the recording's name but other records."""
 
     def others(self):
-        """Files of a schema of the same name: with another description, and of another size."""
+        """Files whose schema has the same name but another description or another size."""
         described = json.loads(self.text)
         described["fields"][2]["name"] = "factor"
         renamed = json.dumps(described, separators=(",", ":")).encode()

@@ -1,7 +1,7 @@
-"""Tests that recordings of a feed equal the feed, byte for byte.
+"""Tests that recordings of a feed equal the feed byte for byte.
 
-For a real feed, also compares with the package databento-dbn, another implementation of the format,
-from a registry.
+Recordings of a real feed are also compared with the package databento-dbn, another implementation
+of the format, which comes from a registry.
 """
 
 import json
@@ -26,7 +26,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "dbn_
 
 
 def package_python():
-    """The Python with databento-dbn. Otherwise skips, or fails if registries are required."""
+    """The Python interpreter with databento-dbn. Without it, skips, or fails if registries are
+    required."""
     made = subprocess.run([PACKAGE / "venv.sh"], capture_output=True, text=True, check=False)
     if made.returncode == 77:
         raise unittest.SkipTest("SKIPPED: " + made.stderr)
@@ -46,7 +47,7 @@ class EsTest(recordings.RecordingTest):
         self.python = package_python() if harness.has_real_data() else None
 
     def publish_feed(self, *options):
-        """A publisher of the feed that publishes as far as the test allows."""
+        """A publisher that publishes the feed as far as the test allows."""
         return self.publish_flow("publish", self.dbn, *options)
 
     def metadata_of(self, dbn, in_series):
@@ -59,7 +60,7 @@ class EsTest(recordings.RecordingTest):
         return bytes(metadata)
 
     def assert_begins_as_source(self, records, *recordings):
-        """Asserts that a recording, or a series together, equals the source up to that record."""
+        """Asserts that a recording, or a whole series, equals the source up to that record."""
         held = b""
         for recording in recordings:
             dbn = harness.Dbn(harness.decoded(recording))
@@ -71,7 +72,7 @@ class EsTest(recordings.RecordingTest):
         self.assertTrue(held == expected, f"{records} records, and not those of the source")
 
     def compare_by_package(self, *recordings):
-        """Its exit code and its message."""
+        """The exit code and the message of a comparison."""
         done = subprocess.run(
             [self.python, PACKAGE / "compare_dbn.py", self.feed, *map(str, recordings)],
             capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
@@ -134,7 +135,7 @@ class RecordingsOfEs(EsTest):
         self.until("the recorder to be live", lambda: "caught up" in recorder.err())
         flow.feed(self.records // 3)
         self.until_head(self.records // 3)
-        flow.feed(self.records // 2)  # somewhere in the middle of these
+        flow.feed(self.records // 2)  # somewhere in the middle of these records
         self.assertEqual(recorder.stop(), 0, recorder.err())
         records = recorder.summary()["records"]
         self.assertGreater(records, 0)
@@ -191,7 +192,7 @@ class ARecordingFromASnapshot(harness.BusTest):
     SOURCE = f"synthetic:records={RECORDS},instruments=3,seed=11"
 
     def orders(self, name, bus):
-        """The resting orders at a bus's end, in queue order, without the ranks."""
+        """The resting orders at the end of a bus, in queue order, without their ranks."""
         self.run_to_end(f"{name}-checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
                         bus=bus)
         tail = self.run_to_end(f"{name}-state", "tail", "--from", "snapshot", "--until-closed",
@@ -203,7 +204,7 @@ class ARecordingFromASnapshot(harness.BusTest):
                 for order in sorted(orders, key=lambda order: order["seq"])]
 
     def queues(self, orders):
-        """The orders of each level, in queue order."""
+        """The orders on each level, in queue order."""
         levels = {}
         for *level, order_id, size in orders:
             levels.setdefault(tuple(level), []).append((order_id, size))
@@ -241,7 +242,7 @@ class ARecordingFromASnapshot(harness.BusTest):
 
 
 class TwoRecordersOfOneRecording(harness.BusTest):
-    """The second one would cut off the first one's data."""
+    """A second recorder would cut off the first one's data."""
 
     def record(self, name, out):
         return self.start(name, "record", "--from", "start", "--out", out)

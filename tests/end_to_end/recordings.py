@@ -1,4 +1,4 @@
-"""Shared by tests of recordings: recorders, and kills of them."""
+"""Shared by the recording tests: recorders that are started and killed."""
 
 import json
 import os
@@ -40,7 +40,7 @@ class RecordingTest(harness.BusTest):
         kill = 0
         steps = RUN_SECONDS_MAX / 2 / FEED_PAUSE_SECONDS  # approximately, per kill
 
-        def feed():  # steadily, but never beyond its share of the kills
+        def feed():  # steadily, but never ahead of the kills
             fed = 0
             while kill < KILLS:
                 fed = min(fed + 1 / steps, kill + 1)

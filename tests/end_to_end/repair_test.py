@@ -1,4 +1,5 @@
-"""Tests `lapwing repair`: it uses second copies, ends uncertain journals, and invents nothing."""
+"""Tests `lapwing repair`: it uses the second copies, ends uncertain journals, and invents
+nothing."""
 
 import json
 import os
@@ -29,7 +30,7 @@ class Repair(harness.BusTest):
         self.sessions, self.copy = self.root / "sessions", self.root / "sessions.copy"
 
     def entries(self, path):
-        """The number of written entries in a file of sessions."""
+        """The number of entries written to a `sessions` file."""
         content = path.read_bytes()
         return next(n for n in range(len(content) // ENTRY_BYTES)
                     if struct.unpack_from("<I", content, n * ENTRY_BYTES + KIND_AT) == (0,))

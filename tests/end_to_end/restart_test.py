@@ -1,4 +1,4 @@
-"""Tests kills of the publisher at random moments, including its starts: the sequence continues."""
+"""Kills the publisher at random moments, including during its start: the sequence continues."""
 
 import os
 import pathlib
@@ -10,8 +10,8 @@ import harness
 
 KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
 RATE = 50_000
-RUN_SECONDS_MAX = 0.6   # from a publisher's start to its kill: before, in and after its start
-SLOWER = 4  # factor by which the kills may be slower before the feed ends
+RUN_SECONDS_MAX = 0.6   # from a publisher's launch to its kill: before, during or after its start
+SLOWER = 4  # factor by which the kills may be slower without outlasting the feed
 TAIL_RECORDS = 400_000  # records left for the last publisher, which is not killed
 QUIET = ("--until-closed", "--format", "none", "--summary")
 
@@ -24,7 +24,7 @@ class APublisherThatIsKilled(harness.BusTest):
                           "--resume", "--summary", *more)
 
     def reference(self):
-        """The digest of the same source, undisturbed, on a separate bus."""
+        """The digest of the same source, published undisturbed on a separate bus."""
         bus = str(self.folder / "reference")
         self.run_to_end("reference-publish", "publish", "--source",
                         f"synthetic:records={self.records},seed=7", bus=bus)
@@ -71,11 +71,12 @@ class APublisherThatIsKilled(harness.BusTest):
 
 
 class ReservedSpace(harness.BusTest):
-    """A segment's space is reserved while it is written. A clean close releases the rest."""
+    """A segment's space is reserved while the segment is written. A clean close releases the
+    rest."""
 
     RECORDS = 2_000
     SEGMENT_BYTES = 64 << 20  # bytes of slots, the default
-    USED_BYTES_MAX = 1 << 20  # for 2,000 records and overhead of the file system
+    USED_BYTES_MAX = 1 << 20  # for 2,000 records and the file system's overhead
 
     def setUp(self):
         super().setUp()
@@ -143,7 +144,7 @@ class ReservedSpace(harness.BusTest):
         self.assertEqual(self.publish().stop(), 0)
         self.assertGreater(len(self.segments()), 1, "void: it goes on in the same segment")
         self.assert_given_back()
-        self.assert_all_is_there(expect=6)  # the sequences after the cut are a void
+        self.assert_all_is_there(expect=6)  # the sequences after the truncation are a void
 
 
 if __name__ == "__main__":

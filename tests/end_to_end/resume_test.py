@@ -1,4 +1,4 @@
-"""Tests that publish --resume continues a source with known content, and refuses others."""
+"""Tests that `publish --resume` continues a source whose content is known, and refuses others."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Tests recordings in a series of files by time, and recordings that cannot be continued."""
+"""Tests recordings in a series of files split by time, and recordings that cannot be continued."""
 
 import datetime
 import pathlib
@@ -31,7 +31,7 @@ class RotationTest(recordings.RecordingTest):
         self.template = harness.Dbn(self.raw_dbn("synthetic:records=1"))
 
     def publish_times(self, times):
-        """A bus with one record, each a complete event, for each of these times."""
+        """Creates a bus with one record, a complete event, for each of these times."""
         content = self.template.content
         record = bytearray(content[self.template.begin:self.template.begin + MBO_BYTES])
         record[FLAGS_AT] |= FLAG_LAST
@@ -46,7 +46,8 @@ class RotationTest(recordings.RecordingTest):
         self.run_to_end("publish", "publish", "--source", f"dbn:{path}")
 
     def recorded(self, out, *options):
-        """The names of the series' files without the stem, each with its number of records."""
+        """The names of the files in the series, without the stem, each with its number of
+        records."""
         recorder = self.record("recorder", self.folder / out, *options)
         self.assertEqual(recorder.wait(), DONE, recorder.err())
         return [(file.name.split(".")[2], harness.Dbn(file.read_bytes()).records)
@@ -135,7 +136,7 @@ class ByTime(RotationTest):
 
 
 class AnotherFile(RotationTest):
-    """A recorder continues only the file that it has recorded."""
+    """A recorder continues only a file that it has recorded itself."""
 
     def setUp(self):
         super().setUp()

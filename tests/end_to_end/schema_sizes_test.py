@@ -1,5 +1,4 @@
-"""Tests a bus whose records do not have the size of their schema: no command decodes missing
-data."""
+"""Tests a bus whose records do not have their schema's size: no command decodes missing data."""
 
 import json
 import re
@@ -38,7 +37,7 @@ class SchemaSizes(harness.BusTest):
         self.assertIn(f"the bus calls its records of 56 bytes {WRONG}, whose records have 80", text)
 
     def refused(self, name, *arguments):
-        """The message of a command that refuses the bus."""
+        """The message with which a command refuses the bus."""
         command = self.start(name, name, *arguments)
         self.assertEqual(command.wait(), USAGE, command.err())
         return command.err()

@@ -1,4 +1,4 @@
-"""Refuses a system call by name with an errno, like container run-times.
+"""Refuses a system call by name with an errno, as container runtimes do.
 
     self.start("publish", ..., preexec_fn=lambda: seccomp.refuse("io_uring_enter", errno.EPERM))
 """

@@ -36,7 +36,7 @@ class Stream(web_socket.Stream):
 
 
 def make_certificate(folder, name):
-    """The files of a self-signed certificate and its key."""
+    """The files with a self-signed certificate and its key."""
     certificate, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
                     "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
@@ -369,7 +369,7 @@ class Metrics(ServeTest):
         self.assertIsNone(self.metric("lapwing_publisher_answers", bus="es"))
 
     def test_an_expectation_is_kept_whatever_becomes_of_its_bus(self):
-        name = f"kept-{os.getpid()}"  # a bus of another test may be named es
+        name = f"kept-{os.getpid()}"  # another test's bus may be named es
         bus, publisher = self.publish(name)
         self.start("reader", "tail", "--bus", bus, "--name", "logger", "--format", "none")
         self.serve("--expect", f"{name}:logger", "--expect", "nosuchbus:logger")
@@ -478,7 +478,7 @@ class Access(ServeTest):
             self.assertEqual(refused.wait(), USAGE)
             self.assertIn("belongs to user 61011", refused.err())
             os.chown(key, 0, 0)
-        key.chmod(0o640)  # for example of the group ssl-cert
+        key.chmod(0o640)  # for example for the group ssl-cert
         self.serve("--tls-cert", certificate, "--tls-key", key)
 
     def test_an_unusable_certificate_or_key_is_wrong_usage(self):
@@ -627,7 +627,7 @@ class BadLoad(ServeTest):
             self.assertIn(b" 404 ", connection.recv(4096))
             return connection
 
-        def is_refused():  # before the first of the crowd has been idle for too long
+        def is_refused():  # before the first connection in the crowd has been idle for too long
             crowd = [known() for _ in range(CONNECTIONS_MAX)]
             status = self.raw(self.REQUEST + b"\r\n")
             for client in crowd:
@@ -662,7 +662,7 @@ class BadLoad(ServeTest):
 
 class Crowd(ServeTest):
     def test_silent_streams_cost_a_good_one_nothing(self):
-        """1,000 clients that read nothing: their data is conflated, and memory stays bounded."""
+        """For 1,000 clients that read nothing, data is conflated, and memory stays bounded."""
         bus, _ = self.publish("es")
         raise_descriptors()
         for number in range(READERS):  # so that readings are large, and sockets fill quickly
@@ -752,7 +752,7 @@ class Slow(ServeTest):
 
 
 def silent_file_system(test, folder):
-    """Mounts a FUSE file system without a server: every access waits."""
+    """Mounts a FUSE file system that has no server, so that every access waits."""
     device = os.open("/dev/fuse", os.O_RDWR)
     test.addCleanup(os.close, device)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -763,7 +763,7 @@ def silent_file_system(test, folder):
 
 
 def waits_uninterruptibly(pid):
-    """True if a thread waits so twice in a row, as for a file system, not for a disk."""
+    """True if a thread is found waiting twice in a row, as for a file system, not for a disk."""
     def waiting():
         states = {thread: (thread / "stat").read_text().rpartition(")")[2].split()[0]
                   for thread in pathlib.Path(f"/proc/{pid}/task").iterdir()}

@@ -64,7 +64,7 @@ class Manager:
 
 
 class Held:
-    """One thread of a process, stopped by ptrace during the block. The others continue."""
+    """Stops one thread of a process with ptrace during the block. The others continue."""
 
     SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 
@@ -102,7 +102,8 @@ class Notified(harness.BusTest):
         return self.start(name, *arguments, env=self.manager.environment(), **popen)
 
     def lives_and_stops(self, process):
-        """Checks signs of life, their absence while it is stopped, and the message at its end."""
+        """Checks its signs of life, their absence while it is stopped, and the message when it
+        ends."""
         for _ in range(SIGNS):
             self.manager.until("WATCHDOG")
         process.signal(signal.SIGSTOP)
@@ -200,7 +201,7 @@ class Server(harness.ProgramTest):
         self.lives_and_stops(server)
 
     def test_a_server_whose_connections_hang_gives_no_sign(self):
-        """A debugger stops only the thread of its connections. The other threads continue."""
+        """A debugger stops only the connection thread. The other threads continue."""
         self.manager = Manager(self)
         server = self.start("serve", "serve", "--listen", "127.0.0.1:0",
                             env=self.manager.environment())

@@ -1,7 +1,7 @@
 // signals BUS RECORDS [stamped|live]: publishes that many records of a struct that describes
-// itself, and closes. With `stamped` the struct has a time of publishing, which the last record
-// lacks. With `live` it publishes stamped records, one per millisecond until standard input ends,
-// and ignores RECORDS. described_records_test.py and monitoring_test.py show its records with the
+// itself, and closes. With `stamped` the struct has a publish time, which the last record lacks.
+// With `live` it publishes stamped records, one per millisecond, until standard input ends, and
+// ignores RECORDS. described_records_test.py and monitoring_test.py show its records with the
 // program's commands.
 #include <poll.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-"""Tests starts on full or limited file systems: the remaining files, and the next start.
+"""Tests starts on full or limited file systems: the files that remain, and the next start.
 
 Needs root to mount.
 """
@@ -18,7 +18,7 @@ OTHER = 1
 
 
 def fallocate_error(path):
-    """The errno of the file system for allocating space for a file; 0 on success."""
+    """The errno with which the file system refuses to allocate space for a file; 0 on success."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(path, "wb") as file:
         size = ctypes.c_long(4096)
@@ -52,7 +52,7 @@ class WithoutFallocate(harness.BusTest):
 
 @needs_root_to_mount
 class FullDisk(harness.BusTest):
-    """A supervisor restarts a publisher repeatedly while the disk of its journal is full."""
+    """A supervisor restarts a publisher repeatedly while its journal's disk is full."""
 
     CAPACITY = 1 << 20  # a ring of 64 MiB; two do not fit in the tmpfs
 
@@ -115,7 +115,7 @@ class Squatter(harness.BusTest):
         squatted = pathlib.Path(shm, f"lapwing-{self.OWNER_UID}")
         squatted.mkdir(mode=0o777)
         os.chown(squatted, self.SQUATTER_UID, self.SQUATTER_UID)
-        for decoy in range(1100):  # by their names, all are read before the publisher's own
+        for decoy in range(1100):  # because of their names, all are read before the publisher's own
             path = pathlib.Path(shm, f"lapwing-0.{decoy}")
             path.mkdir()
             os.chown(path, self.SQUATTER_UID, self.SQUATTER_UID)

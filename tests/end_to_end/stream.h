@@ -67,7 +67,7 @@ inline void publish_stream(Publisher& publisher, std::uint64_t count) {
   }
 }
 
-// True if this process has threads of the library. A sanitizer has threads of its own.
+// True if this process has library threads. A sanitizer has threads of its own.
 inline bool has_threads_of_the_library() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string name;
@@ -141,7 +141,7 @@ class Proof {
     if (item->event != nullptr) check(*item->event);
     return came(item);
   }
-  // The same for one record in separate memory. An event stays due until next().
+  // The same for one record, in separate memory. An event stays due until next().
   Came take_next(Deadline deadline) {
     StreamRecord record;
     const Result<Sequence> sequence = subscriber.read_one(record, deadline);

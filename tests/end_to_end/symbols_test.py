@@ -1,4 +1,4 @@
-"""Tests symbols: texts of digits, unknown symbols, and symbols of a live recording."""
+"""Tests symbols: symbols of digits, unknown symbols, and symbols in a live recording."""
 
 import json
 import unittest
@@ -24,7 +24,7 @@ class SymbolsTest(harness.BusTest):
                                "csv", "--instrument", instrument, expect=expect, bus=bus)
 
     def instruments_of(self, instrument, bus=None):
-        """The instruments of the records shown by tail."""
+        """The instruments of the records that tail shows."""
         lines = self.tail(instrument, bus=bus).out().splitlines()
         column = lines[0].split(",").index("instrument_id")
         return [int(line.split(",")[column]) for line in lines[1:]]
@@ -149,7 +149,7 @@ class LiveRecording(SymbolsTest):
 
 
 class OlderSessions(SymbolsTest):
-    """Two feeds, one after another: each record keeps the symbols it was published with."""
+    """Two feeds, one after another: each record keeps the symbols with which it was published."""
 
     def setUp(self):
         super().setUp()

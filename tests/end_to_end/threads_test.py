@@ -1,4 +1,4 @@
-"""Tests that `--thread-cpus` and similar options place all threads of Lapwing, and no others."""
+"""Tests that `--thread-cpus` and similar options place all of Lapwing's threads, and no others."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ class Threads(harness.BusTest):
         return holder
 
     def own(self, holder):
-        """Its tasks except the publishing thread: those of the library and the kernel."""
+        """Its tasks except the publishing thread: the library's and the kernel's."""
         own = [task for task in tasks_of(holder.pid) if task.number != holder.pid]
         for name in OWN_THREADS:
             self.assertIn(name, [task.name for task in own])

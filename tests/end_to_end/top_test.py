@@ -1,4 +1,4 @@
-"""Tests `lapwing top`: one reading, JSON lines, and the terminal with all keys at several sizes."""
+"""Tests `lapwing top`: one reading, JSON lines, and all keys in terminals of several sizes."""
 
 import json
 import os

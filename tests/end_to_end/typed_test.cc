@@ -1,4 +1,4 @@
-// Records of a struct that describes itself, from its publisher to a subscriber.
+// Records of a struct that describes itself, from their publisher to a subscriber.
 #include <algorithm>
 #include <chrono>
 #include <optional>

@@ -18,7 +18,7 @@ def request(token, path, **headers):
 
 
 class Stream:
-    """The messages of a path. `status` is the status of the answer; 101 for a WebSocket."""
+    """The messages from a path. `status` is the answer's status; 101 for a WebSocket."""
 
     def __init__(self, connection, token, path="/api/v1/stream", **headers):
         self.connection = connection

@@ -1,7 +1,8 @@
 """Tests that every option refuses wrong values with exit code 2 and a message that names it.
 
 Commands and options are read from --help, so new options are included. If an option has a list of
-values, the message contains them. A configuration file gets the same wrong values by its keys.
+values, the message contains them. The same wrong values are given to the keys of a configuration
+file.
 """
 
 import os
@@ -57,10 +58,10 @@ WRONG = {
     "NAME": (),
 }
 # Other options that an option needs; wrong values that are valid for one option; and messages that
-# contain the forms of a value instead of the option.
+# contain the accepted forms of a value instead of the option.
 BESIDE = {("publish", "--thread-priority"): ["--thread-policy", "fifo"]}
 RIGHT = {("publish", "--thread-nice"): {"-1"}}
-# Values that are wrong only for one option.
+# Values that are wrong for only one option.
 WRONG_FOR = {
     ("health", "--expect"): ("",),
     ("health", "--max-delay"): ("0", "0s"),
@@ -77,7 +78,7 @@ FORMS = {
     **{("serve", "--listen", value): f"--listen: {value} is not an address"
        for value in ("x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999")},
 }
-# The minimum arguments of a command. It never runs, because the wrong value ends it first.
+# A command's minimum arguments. It never runs, because the wrong value ends it first.
 NEEDED = {
     "--bus": ["--bus", "bus"],
     "--source": ["--source", "synthetic:records=1"],
@@ -168,7 +169,8 @@ class WrongOptions(unittest.TestCase):
             self.assertIn("--no-such-option", done.stderr)
 
     def test_a_configuration_has_the_same_wrong_values(self):
-        """Keys are the options. Wrong values, types and names are refused with file and line."""
+        """The keys are the options. Wrong values, types and names are refused with the file and the
+        line."""
         tried = 0
         for command in commands():
             options = options_of(command)

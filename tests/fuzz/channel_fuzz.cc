@@ -1,11 +1,11 @@
-// Fuzz target: the input contains the writes of a hostile peer, and the simultaneous actions of the
-// victim.
+// Fuzz target: the input contains a hostile peer's writes, and the victim's simultaneous
+// actions.
 //
 //   tests/fuzz/run.sh channel_fuzz SECONDS
 //
 // The first byte selects the victim: the reader of frames, their writer, or the receiver of a
 // memory file. The data is in a heap block of its exact size, so that the address sanitizer detects
-// accesses outside. The victim's answers are also checked.
+// accesses outside it. The victim's answers are also checked.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ void require(bool holds, const char* claim) {
   std::abort();
 }
 
-// Values from the input, then zeros when it is used up.
+// Values from the input, then zeros once it is used up.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -68,7 +68,7 @@ void touch(std::span<const std::byte> payload) {
   for (const std::byte byte : payload) last = byte;
 }
 
-// --- A reader of the data of a hostile producer
+// --- A reader of a hostile producer's data
 
 class HostileData {
  public:
@@ -100,7 +100,7 @@ class HostileData {
  private:
   std::byte* data() { return memory_.bytes().data(); }
 
-  // A head with that position's lap.
+  // A head with the lap of that position.
   Word any_head(ChannelPosition at) {
     const auto kind = static_cast<FrameKind>(input_.take<std::uint8_t>() & kHeadKindMask);
     return heads_.at(at, kind, input_.take<std::uint8_t>(), input_.take<std::uint8_t>());

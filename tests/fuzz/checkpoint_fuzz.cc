@@ -1,7 +1,7 @@
 // Fuzz target: the input is a checkpoint file without its zeros. The first byte selects repairs, so
-// that the fuzzer gets past the sums, and the length of the file. Loading must not read missing
-// data, regardless of the file's claims, and its result must be the content of the file. A long run
-// that never loaded a file of several blocks has shown nothing, so it fails.
+// that the fuzzer gets past the sums, and the file's length. Loading must not read missing data,
+// regardless of what the file claims, and its result must be the file's content. A long run that
+// has never loaded a file with several blocks has proved nothing, so it fails.
 //
 //   tests/fuzz/run.sh checkpoint_fuzz SECONDS
 #include <xxhash.h>
@@ -92,7 +92,7 @@ void repair_identity(CheckpointHeader& header) {
   }
 }
 
-// Repeats the tail, so that it fills several blocks and a part of one.
+// Repeats the tail, so that it fills several blocks and part of another.
 void lengthen(std::vector<std::byte>& tail) {
   if (tail.empty()) return;
   const std::vector<std::byte> once = tail;

@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-// Numbers from the input, then zeros when it is used up.
+// Numbers from the input, then zeros once it is used up.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}

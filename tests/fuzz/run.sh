@@ -4,8 +4,8 @@
 #   tests/fuzz/run.sh TARGET SECONDS
 #
 # The corpus is kept in build/clang-asan/corpus/TARGET, from which the next run starts. A failing
-# input is stored in build/clang-asan/broken-TARGET-*. To reproduce it, run the target with only
-# that file.
+# input is stored in build/clang-asan/broken-TARGET-*. To reproduce the failure, run the target with
+# only this file.
 #
 # Exit: 0 nothing was found, 2 wrong usage, otherwise an error described above.
 set -euo pipefail

@@ -1,7 +1,7 @@
-"""Bus directories to harm: created once, and restored for each trial.
+"""Bus directories to damage: created once, and restored for each trial.
 
 They are always at the same path, `work/bus`, because a bus stores the path of its journal. The bus
-with a killed publisher is created again each time, because its ring belongs to the files beside it.
+with a killed publisher is created anew each time, because its ring belongs to the files next to it.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ import subprocess
 import bus_files
 import expected_records
 
-RECORDS = 2500  # per session; with the segments below three files of each kind
+RECORDS = 2500  # per session; with the segments below, three files of each kind
 SEGMENT = ("--segment-bytes", "64K", "--capacity", "4096")
 GROUP = 61_100
 F_OFD_SETLKW = 38  # Linux only; Python has no name for it
@@ -63,7 +63,7 @@ class Bus:
         return kinds
 
     def rings(self):
-        """The ring files in this bus's own directories of shared memory."""
+        """The ring files in this bus's own directories in shared memory."""
         return sorted(pathlib.Path("/dev/shm").glob("lapwing-*/bus-*/*.ring"))
 
 
@@ -82,7 +82,7 @@ class Bases:
         self._buses = {}
 
     def feed(self, schema, seed=1, count=RECORDS):
-        """A feed with known records. Synthetic ones are read from a separate bus."""
+        """A feed with known records. Synthetic records are read from a separate bus."""
         key = schema, seed, count
         if key not in self._feeds:
             self._feeds[key] = (self._kv16 if schema == "kv16" else self._synthetic)(seed, count)
@@ -120,14 +120,14 @@ class Bases:
         return outcome
 
     def publish(self, trial, bus, seed, *options, count=RECORDS, new_history=False):
-        """Publishes a feed to its end, and records its session."""
+        """Publishes a feed to its end, and notes its session."""
         feed = self.feed(bus.schema, seed, count)
         done = self.sure(trial.run("publish", "--bus", bus.directory, "--source", feed.source,
                                    *SEGMENT, "--summary", *options))
         bus.expected.add_session(json.loads(done.out.splitlines()[-1])["first"], feed, new_history)
 
     def publish_on(self, trial, bus, seed, *options, count=RECORDS, book=None):
-        """Starts a publisher that keeps running, and waits until it has published the feed. Records
+        """Starts a publisher that keeps running, and waits until it has published the feed. Notes
         the session, or that many of its records."""
         feed = self.feed(bus.schema, seed, count)
         first = bus.expected.published + 1
@@ -153,10 +153,10 @@ class Bases:
 
     def publish_and_kill(self, trial, bus, seed, *options, **keywords):
         """Publishes a feed of which little is durable, and kills the publisher. The kernel
-        completes writes that it has begun, and holds the publisher's lock until then."""
+        completes writes that it has started, and holds the publisher's lock until then."""
         self.publish_on(trial, bus, seed, "--sync-interval", "on-request", *options, **keywords).kill()
         path = bus.journal / "sessions"
-        if path.exists():  # a bus may have no journal, or have it elsewhere
+        if path.exists():  # a bus may have no journal, or one elsewhere
             with open(path, "r+b") as sessions:
                 lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
                 fcntl.fcntl(sessions, F_OFD_SETLKW, lock)
@@ -188,7 +188,7 @@ class Bases:
             for ring in bus.rings():
                 ring.unlink()
         self.publish(trial, bus, 3, *group)
-        if name == "cut":  # the durable records of the cut session are only known now
+        if name == "cut":  # which of the session's records are durable is known only now
             self._book_cut_session(trial, bus)
         return bus
 
@@ -222,7 +222,7 @@ class Bases:
                 raise RuntimeError(f"other sums than the program's, of base {name}: {wrong}")
 
     def place(self, name, trial):
-        """Creates the base in the trial's folder, which is empty."""
+        """Creates the base in the trial's folder, which must be empty."""
         if name == "killed":
             return self._make(name, trial)
         copy_folder(f"{self.kept / name}/.", trial.folder)
@@ -232,8 +232,8 @@ class Bases:
 
 
 def copy_folder(source, target, at_rest=True):
-    """Copies with modes, owners, times, links and holes, like `cp -a`. If a process still writes, a
-    file may disappear before it is copied."""
+    """Copies with modes, owners, times, links and holes, like `cp -a`. If a process is still
+    writing, a file may disappear before it is copied."""
     done = subprocess.run(["cp", "-a", "--sparse=always", str(source), str(target)],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0 and (at_rest or "No such file" not in done.stderr):

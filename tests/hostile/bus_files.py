@@ -108,7 +108,7 @@ def session_entries(content):
 
 
 def edit_sessions(journal, choose, changes):
-    """Changes fields of an entry, equally in both copies. choose([(entry, kind)]) selects it."""
+    """Changes fields of an entry, in both copies alike. choose([(entry, kind)]) selects it."""
     for name in ("sessions", "sessions.copy"):
         def change(content):
             entry, _ = choose(session_entries(content))
@@ -147,7 +147,7 @@ def edit_ring_word(path, word, value):
 
 
 def seal_sum(content, at, journal_id, block):
-    """The check of the sum entry at this offset."""
+    """Sets the check field of the sum entry at this offset."""
     sum_, count = struct.unpack_from("<QI", content, at)
     check = xxh3_64(journal_id + struct.pack("<QQI", block, sum_, count)) & 0xFFFFFFFF
     struct.pack_into("<I", content, at + 12, check or 1)
@@ -159,8 +159,8 @@ def seal_index_entry(content, at, journal_id):
 
 
 def wrong_sums(bus):
-    """The parts of a bus's files whose sums differ from those of this module; [] if this module and
-    the program agree. Checks one file of each kind."""
+    """The parts of a bus's files whose sums differ from those that this module computes; [] if this
+    module and the program agree. Checks one file of each kind."""
     wrong, kinds = [], bus.files()
 
     def hold(what, content, seal):

@@ -1,7 +1,7 @@
 """Confines the program under test, so that it can only write to one folder.
 
-`run_confined(folder, body)` runs body() in a child with separate namespaces: mounts (everything is
-read-only except the folder and a new tmpfs on /dev/shm), processes (they all end with body()),
+`run_confined(folder, body)` runs body() in a child with separate namespaces for mounts (everything
+is read-only except the folder and a new tmpfs on /dev/shm), processes (they all end with body()),
 network and System V objects. /dev contains a few harmless devices and no disk.
 
 The body starts with check_confinement(), which checks that writes elsewhere fail. Raises
@@ -33,7 +33,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Unconfinable(Exception):
-    """The reason why confinement is not possible here."""
+    """Says why confinement is not possible here."""
 
 
 def _checked(what, result):
@@ -61,7 +61,7 @@ def unmount(target, lazy=False):
 
 
 def drop_capabilities():
-    """For a child before its exec: root there cannot mount, create devices, or set the clock."""
+    """For a child before its exec: there, root cannot mount, create devices, or set the clock."""
     for number in DROPPED_CAPABILITIES:
         _libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
 
@@ -102,8 +102,8 @@ def _made(name):
 
 
 def check_confinement(elsewhere):
-    """Raises AssertionError if a file can be created, or a mode changed, in one of these
-    directories, or if a disk has a name."""
+    """Raises AssertionError if a file can be created or a mode changed in one of these directories,
+    or if a disk has a name."""
     for directory in elsewhere:
         name = os.path.join(directory, f".lapwing-hostile-{os.getpid()}")
         for what, attempt in (

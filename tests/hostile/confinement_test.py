@@ -1,4 +1,4 @@
-"""Tests the promises of the confinement from within."""
+"""Tests the confinement's promises from within."""
 
 import os
 import pathlib

@@ -55,7 +55,7 @@ _NAMES = {number: kind for kind, number in TYPES.items()}
 
 
 def frame(kind, /, **values):
-    """The bytes of a frame. Fields that are not given are 0."""
+    """The bytes of a frame. Fields not given are 0."""
     data = bytearray(BYTES[kind])
     HEADER.pack_into(data, 0, MAGIC, FRAME_VERSION, TYPES[kind], len(data), 0)
     for name, value in values.items():
@@ -77,6 +77,6 @@ def get(packet, kind, field):
 
 
 def tag_of(packet):
-    """The tag of a request or an answer; 0 if it has none."""
+    """The tag of a request or answer; 0 if it has none."""
     at = TAGS.get(kind_of(packet), len(packet))
     return struct.unpack_from("<Q", packet, at)[0] if at + 8 <= len(packet) else 0

@@ -65,6 +65,6 @@ class Metadata:
 
 
 def split(data):
-    """The metadata of a raw DBN file, and the rest."""
+    """A raw DBN file's metadata, and the rest."""
     end = 8 + int.from_bytes(data[4:8], "little")
     return data[:end], data[end:]

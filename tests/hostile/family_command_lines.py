@@ -11,7 +11,7 @@ WEIGHT = 3
 TRIALS_MIN = 6
 COMMANDS_A_TRIAL = 12
 AT_ONCE = 4
-STOP_SECONDS = 0.4  # then it is asked to end, because many run until then
+STOP_SECONDS = 0.4  # then it is asked to end, because many would run forever
 
 OPTION = re.compile(r"^  (?:-\w,)?(--[a-z-]+)((?: \S+)*)")
 COMMAND = re.compile(r"^  ([a-z]+)  +\S", re.M)
@@ -101,7 +101,7 @@ class Family:
         self.foreign = [str(path) for path in (
             sentinels.directory, sentinels.home, sentinels.folder, self.world.scratch, "/",
             self.world.scratch / "bases", "/dev/shm")]
-        # Files that may be overwritten when named as an output.
+        # Files that may be overwritten when they are named as an output.
         self.outputs = [str(path) for path in (
             folder / "out.dbn", folder / "out.dbn.zst", folder / "new" / "out.dbn",
             folder / "empty", folder / "fifo", folder / "loop", folder / "dead.sock",

@@ -1,8 +1,7 @@
 """Crafted bus directories: every sum is valid, but the content is false.
 
-A process that can write a file can write its sum, so false content may cost the records of this
-bus. It must not cause anything else: a crash, a hang, or changes to another file or another bus's
-ring.
+A process that can write a file can write its sum, so false content may cost this bus its records.
+It must not cause anything else: a crash, a hang, or changes to another file or another bus's ring.
 """
 
 import os
@@ -44,7 +43,7 @@ class Family:
                 trial.found("`tail` showed records of 16 bytes as larger ones")
 
     def schema(self, trial, bus):
-        """The bus claims a schema of larger records for its records of 16 bytes."""
+        """The bus claims a schema with larger records for its 16-byte records."""
         name = trial.rng.choice(("dbn.mbo", "dbn.trades", "dbn.mbp-1"))
         for path in bus.files()["jnl"]:
             bus_files.edit_header(path, bus_files.SEGMENT, {"schema": name.ljust(32, "\0")})
@@ -61,7 +60,7 @@ class Family:
         return f"records of kv16 are called {name} everywhere"
 
     def bystanders(self, trial, bus):
-        """Paths that no bus may be made to touch."""
+        """Paths that no bus may be tricked into touching."""
         sentinels = self.world.sentinels
         rings = sentinels.rings
         fifo = trial.folder / "fifo"
@@ -97,8 +96,8 @@ class Family:
 
     @staticmethod
     def _open_last_session(bus):
-        """Removes the end of the last session, so that the next start has to recover it, and sets
-        this boot's id."""
+        """Removes the last session's end, so that the next start has to recover it, and sets this
+        boot's id."""
         boot = bytes.fromhex(pathlib.Path("/proc/sys/kernel/random/boot_id").read_text()
                              .strip().replace("-", ""))
         for name in ("sessions", "sessions.copy"):
@@ -215,7 +214,7 @@ class Family:
         return f"an entry of {path.name} made up"
 
     def retention(self, trial, bus):
-        """Changes the start of the retained records."""
+        """Changes where the retained records start."""
         path = trial.rng.choice(bus.files()["retention"])
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
         oldest = trial.rng.choice((trial.rng.randrange(1 << 20) * slots + 1,

@@ -1,4 +1,4 @@
-"""Damaged bus directories: every kind of file and directory of every base × every mutation."""
+"""Damaged bus directories: every kind of file and directory in every base × every mutation."""
 
 import dataclasses
 import pathlib
@@ -37,11 +37,11 @@ class Family:
         name, index = self._combination(trial)
         bus = self.world.bases.place(name, trial)
         kind, mutation = self._harm(trial, bus, index)
-        # The slots of a ring have no sums, and neither do the journal's after `durable`.
+        # A ring's slots have no sums, and neither do the journal's after `durable`.
         bare = bus.name == "killed" and kind in ("ring", "jnl") and mutation in OF_CONTENT
         use = use_bus.Use(trial, bus, self.world.bases, trusted=not bare)
         use.check_recording = not kind.startswith("recording")
-        # The program itself recommends moving the old journal away for another feed.
+        # For another feed, the program itself recommends moving the old journal away.
         use.may_begin_anew |= not bus.journal.exists()
         use.all()
 
@@ -53,7 +53,7 @@ class Family:
         return deck[(trial.number * 7919 + trial.seed) % len(deck)]
 
     def _harm(self, trial, bus, index):
-        """Harms one path. Returns its kind and the mutation."""
+        """Damages one path. Returns its kind and the mutation."""
         rng = trial.rng
         kinds = bus.files()
         if rng.random() < 0.15:

@@ -1,7 +1,7 @@
-"""Starts on full file systems, with few pages or files left for the journal, the ring or both.
+"""Starts on full file systems that have few pages or files left for the journal, the ring or both.
 
-A start works, or fails with a message and leaves nothing that takes space. When there is space
-again, a publisher starts, and no record is lost.
+A start works, or fails with a message and leaves nothing behind that takes space. When there is
+space again, a publisher starts, and no record is lost.
 """
 
 import json
@@ -22,7 +22,7 @@ PAGE = 4096
 ROOM = "size=64m,nr_inodes=4096"
 REMOUNT = 0x20
 PAGES_LEFT_MAX, FILES_LEFT_MAX = 120, 14
-SEEDS_WITHOUT_ROOM, SEED_WITH_ROOM = (3, 4, 5), 9  # of the feeds of these starts
+SEEDS_WITHOUT_ROOM, SEED_WITH_ROOM = (3, 4, 5), 9  # of the feeds for these starts
 SHARED = pathlib.Path("/dev/shm")
 SHARED_ROOM = "mode=1777,size=512m,nr_inodes=1m"
 SHARED_FLAGS = confinement.MS_NOSUID | confinement.MS_NODEV
@@ -82,7 +82,7 @@ class Family:
 
     @staticmethod
     def _keep(trial, disk):
-        """Stores what a finding needs before the file system is unmounted."""
+        """Saves what a finding needs before the file system is unmounted."""
         if trial.findings:
             shutil.copytree(disk.path, trial.folder / "disk-kept", symlinks=True,
                             ignore=shutil.ignore_patterns("*.sock"))
@@ -117,7 +117,7 @@ class Family:
         for place in small:
             place.give_room()
         self._start_with_room(trial, bus, memory, use, options)
-        return failed  # a start that worked immediately has tested nothing
+        return failed  # a start that works immediately tests nothing
 
     def _rings(self, bus, memory):
         return [*memory.path.rglob("bus-*/*.ring"), *bus.directory.rglob("*.ring")]

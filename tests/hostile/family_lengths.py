@@ -1,7 +1,8 @@
-"""Files of wrong length: cut, emptied, extended, with holes. Remaining bytes are unchanged.
+"""Files of the wrong length: truncated, emptied, extended, with holes. The remaining bytes are
+unchanged.
 
-If `publish` refuses a bus, `verify` reports it, and after `repair` a publisher starts. No record is
-wrong, and losses are reported.
+If `publish` refuses a bus, `verify` reports the damage, and a publisher starts after `repair`. No
+record is wrong, and losses are reported.
 """
 
 import os
@@ -20,7 +21,7 @@ DONE, DAMAGED = 0, 4
 CURSOR = struct.Struct("<QIIQ16s16sQQQQ32s")  # CursorEntry without its checksum
 CURSOR_MAGIC = 0x003152554357504C
 CURSOR_BYTES, CURSOR_COPY_AT = 8192, 4096
-# Files that `verify` does not read, because a start creates them again or does not need them.
+# Files that `verify` does not read, because a start recreates them or does not need them.
 BESIDE_THE_JOURNAL = ("bus.json", "metadata.dbn", "ring", "lock of the bus", "lock of the journal",
                       "control.sock")
 
@@ -32,7 +33,7 @@ def zeros_at_end(path):
 
 
 def punch_zeros(path):
-    """Turns all pages of zeros into holes, without changing a byte."""
+    """Turns all zero pages into holes, without changing a byte."""
     content = path.read_bytes()
     os.truncate(path, 0)
     os.truncate(path, len(content))

@@ -1,5 +1,5 @@
 """Lack of resources: memory, descriptors, processes, file size, stack, processor time, disk; full
-or closed outputs; signals of the kernel.
+or closed outputs; signals from the kernel.
 
 A command works or ends with a message. Then the bus is used without limits.
 """
@@ -39,7 +39,8 @@ class Family:
         return self.kinds[trial.number % len(self.kinds)](trial)
 
     def _least_that_loads(self, trial, what, values, number):
-        """The values with which the program can be loaded. Earlier failures are not its fault."""
+        """The values with which the program can be loaded. Failures before that are not its
+        fault."""
         if what not in self._least:
             for index, value in enumerate(values):
                 process = trial.start("--version", before_exec=lambda limit=value:
@@ -84,7 +85,7 @@ class Family:
         return True
 
     def _as_another(self, trial, processes):
-        """The limit of processes applies only to other users than root: one of them has a bus."""
+        """The process limit does not apply to root, so another user has a bus."""
         os.chmod(trial.folder, 0o777)
 
         def become():
@@ -121,7 +122,7 @@ class Family:
         return True
 
     def closed_pipe(self, trial):
-        """The reader of the output has ended."""
+        """The process that reads the output has ended."""
         bus = self.world.bases.place("clean", trial)
         for name, line in under_harm.commands(self.world, trial, bus).items():
             read_end, write_end = os.pipe()
@@ -170,14 +171,14 @@ class Family:
         return True
 
     def signalled(self, trial):
-        """The signals of terminals and limits end a command properly."""
+        """Signals from terminals and limits end a command properly."""
         number = trial.rng.choice((signal.SIGHUP, signal.SIGXCPU, signal.SIGINT, signal.SIGTERM,
                                    signal.SIGXFSZ, signal.SIGPIPE, signal.SIGQUIT))
         trial.note(f"signal {number.name}")
         bus = self.world.bases.place("kv16", trial)
         publisher = trial.start("publish", "--bus", bus.directory, "--source", "kv16:records=100",
                                 "--linger", "600s")
-        # A tail has already read the journal by then.
+        # By then, a tail has already read the journal.
         self.world.bases.until_head(trial, bus, bus.expected.published + 100, publisher)
         follower = trial.start("tail", "--bus", bus.directory, "--from", "start", "--format",
                                "json")
@@ -185,7 +186,7 @@ class Family:
                     or b'"caught-up"' in follower.out_path.read_bytes())
         for process in (follower, publisher):
             process.signal(number)
-            if number in (signal.SIGXFSZ, signal.SIGPIPE):  # these cause errors of calls
+            if number in (signal.SIGXFSZ, signal.SIGPIPE):  # these cause errors in calls
                 process.signal(signal.SIGTERM)
             if number == signal.SIGQUIT:  # this one may dump core
                 process.kill()

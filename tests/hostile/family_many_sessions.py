@@ -1,7 +1,7 @@
-"""Logs of up to a million sessions, in both versions: complete, shortened, or with crafted rows.
+"""Logs with up to a million sessions, in both versions: complete, shortened, or with crafted rows.
 
 Every command ends within its limits. If the log is complete, each reader gets every record, and a
-publisher continues after them.
+publisher continues after the last one.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ class Shape:
     """The shape of a log. `crafted` are numbers of rows."""
     sessions: int
     version: int
-    reserves: int  # rows of a session in addition to its begin and end
+    reserves: int  # rows per session in addition to its begin and end
     skipped: int  # rows in the hole of a shortened log
     crafted: frozenset
 
@@ -55,7 +55,7 @@ class Log:
         self.rows = 0
 
     def _templates(self):
-        """The rows of a session without records: begin, reservation and end."""
+        """The rows of a session that has no records: begin, reservation and end."""
         begin = bytearray(self.begin)
         bus_files.put(begin, 0, bus_files.SESSION, "first", self.last + 1)
         bus_files.put(begin, 0, bus_files.SESSION, "source_offset", self.last)
@@ -149,7 +149,8 @@ class Log:
 
 class Use(use_bus.Use):
     def _find_voids(self):
-        """These logs have no voids, and `info --json` of a million sessions is too long to read."""
+        """These logs have no voids, and `info --json` for a million sessions is too long to
+        read."""
 
 
 class Family:

@@ -1,7 +1,7 @@
 """Crafted DBN metadata in a source and, with a correct hash, in a bus.
 
 Readers end within their limits. If the metadata can be parsed, `tail --instrument` shows exactly
-the records of the instruments of the symbol.
+the records of the symbol's instruments.
 """
 
 import csv
@@ -37,7 +37,7 @@ def date_of(utc_ns):
 
 class Model:
     """The meaning of symbols (include/lapwing/symbols.h). Each mapping is valid from its first date
-    to the day before its end. If there are several, the one with the latest start counts, also on
+    to the day before its end. If there are several, the one with the latest start counts, even on
     dates outside all of them."""
 
     def __init__(self, mappings):
@@ -82,7 +82,7 @@ class Family:
                 for n in range(RECORDS)]
 
     def _publish(self, trial, metadata, name="bus"):
-        """A bus with the records of a file with this metadata, and the command's outcome."""
+        """A bus with the records of a file that has this metadata, and the command's outcome."""
         bus = bases.Bus(trial.folder, name, "dbn.trades", expected_records.Expected())
         bus.directory = trial.folder / name
         source = trial.folder / f"{name}.dbn"
@@ -193,8 +193,8 @@ class Family:
         self._readers(trial, self._place(trial, metadata.encode()))
 
     def huge(self, trial):
-        """The maximum number of symbols, mappings or intervals in the largest metadata, in an order
-        that is slow to sort."""
+        """The largest possible metadata, with the maximum number of symbols, mappings or intervals,
+        in an order that is slow to sort."""
         what = trial.rng.choice(("symbols", "mappings", "intervals", "intervals",
                                  "names of one letter"))
         size = trial.rng.choice((1 << 20, 8 << 20, HUGE_BYTES))
@@ -230,7 +230,7 @@ class Family:
         self._readers(trial, self._place(trial, bytes(content)))
 
     def file_beside_the_bus(self, trial):
-        """Replaces the bus's `metadata.dbn`. The session's own one must be used."""
+        """Replaces the bus's `metadata.dbn`. The session's own metadata must be used."""
         mappings = self._mappings(trial.rng)
         metadata = dbn_files.Metadata(symbols=NAMES, mappings=mappings)
         bus, published = self._publish(trial, metadata.encode())

@@ -1,6 +1,6 @@
 """Other users and clocks attack the monitors of a good user: `top`, `serve`, `buses`, `health`.
 
-In each trial a good user, root or another one, watches its own bus during the attack. A reading
+In each trial a good user, who may be root, watches their own bus during the attack. A reading
 without the bus, or a late reading, is a finding. The family prints the longest time between two
 readings.
 """
@@ -45,13 +45,13 @@ class Scene:
         self.is_root = self.rng.random() < 0.3
         become = None if self.is_root else self.user(GOOD)
         self.good = good_user.GoodUser(trial, 0 if self.is_root else GOOD, become)
-        # Longer in a long run.
+        # Watches longer in a long run.
         self.seconds = min(WATCHED_SECONDS_MAX, max(WATCHED_SECONDS, trial.seconds_left() / 60))
         trial.note(f"the good user is {'root' if self.is_root else GOOD}")
 
     @staticmethod
     def user(uid):
-        """For a child before its exec. The user is in the group."""
+        """For a child before its exec. The user belongs to the group."""
         return lambda: lock_holder.become(uid, uid, [GROUP])
 
     def attackers(self, count):
@@ -73,7 +73,7 @@ class Scene:
                                       name=name, **changes)
 
     def attack(self, uid, prepare):
-        """A process of that user, until the trial ends (attacker.py)."""
+        """A process of that user that runs until the trial ends (attacker.py)."""
         return self._held.enter_context(Attacker(self.trial, uid, prepare, [GROUP]))
 
     def shuffled(self, *steps):
@@ -119,7 +119,7 @@ class Family:
 
     @staticmethod
     def _clear():
-        """Removes the files of this family's users in shared memory."""
+        """Removes the files of this family's users from shared memory."""
         for path in forged_buses.SHARED.iterdir():
             if path.lstat().st_uid in (GOOD, *ATTACKERS):
                 if path.is_dir() and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""Copied, renamed and moved buses; locks, sockets and files that are removed while in use;
+"""Copied, renamed and moved buses; locks, sockets and files that are removed while they are in use;
 publishers that are killed and restarted meanwhile.
 
 Records once delivered to a subscriber keep their sequences, and can be read again.
@@ -16,7 +16,7 @@ NAME = "moved"
 WEIGHT = 4
 TRIALS_MIN = 10
 RENAMED_SECONDS = 0.5
-RENAMED_SECONDS_MAX = 1.0  # a longer time by chance makes the trial void
+RENAMED_SECONDS_MAX = 1.0  # if it takes longer by chance, the trial is void
 
 
 class Family:
@@ -78,7 +78,7 @@ class Family:
         use.readers()
 
     def copy_of_the_living(self, trial):
-        """The same while the original is running, idle or writing."""
+        """The same while the original is running, whether idle or writing."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1, *trial.rng.choice(
             ((), ("--sync-interval", "on-request"))))
@@ -136,7 +136,7 @@ class Family:
         publisher = self.bases.publish_on(trial, bus, 1)
         use = use_bus.Use(trial, bus, self.bases)
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
-        # Only the journal's own folder, because schemas and metadata are stored next to it.
+        # Only in the journal's own folder, because schemas and metadata are stored next to it.
         unused = [path for path in bus.journal.glob("*/*")
                   if path.name == "retention"
                   or path.suffix in (".jnl", ".sum", ".idx")
@@ -214,7 +214,7 @@ class Family:
         return True
 
     def moved_for_good(self, trial):
-        """A directory that is moved while in use contains everything at its new path."""
+        """A directory that is moved while it is in use contains everything at its new path."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1)
         bus.directory.rename(trial.folder / "moved")

@@ -1,7 +1,7 @@
-"""Other users of the machine lock files that they can read, and take names that a bus needs.
+"""Other users on the machine lock files that they can read, and take names that a bus needs.
 
 The bus belongs to an unprivileged user and has a group. Its publisher is killed and restarted.
-Readers get exactly the published records, and no files of the other users are followed or changed.
+Readers get exactly the published records, and no files of other users are followed or changed.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def user(uid, *groups):
 class Family:
     def __init__(self, world):
         self.world, self.bases = world, world.bases
-        for schema in ("kv16", "dbn.mbo"):  # as root, who may create the bus that this needs
+        for schema in ("kv16", "dbn.mbo"):  # as root, who may create the bus needed for this
             for seed in (1, 2, 3):
                 self.bases.feed(schema, seed, RECORDS)
             for seed in range(901, 905):
@@ -55,7 +55,7 @@ class Family:
 
     @staticmethod
     def _clear():
-        """Removes the files of this family's users in shared memory."""
+        """Removes the files of this family's users from shared memory."""
         for path in SHARED.iterdir():
             if path.lstat().st_uid in (OWNER, MEMBER, STRANGER):
                 if path.is_dir() and not path.is_symlink():
@@ -158,7 +158,7 @@ class Family:
     # Names
 
     def _take(self, trial, path, what):
-        """Puts a file of the stranger at a name. Returns what must not change."""
+        """Puts a stranger's file at that name. Returns what must not change."""
         other = self.world.sentinels.directory
         if what == "directory":
             path.mkdir(mode=0o777)
@@ -184,7 +184,7 @@ class Family:
              "link to a file", "link to the owner's")
 
     def names_taken(self, trial):
-        """A stranger owns the directory in shared memory, and others with such a name."""
+        """A stranger owns the directory in shared memory, and others with similar names."""
         rng = trial.rng
         bus, options = self._bus(trial)
         if rng.random() < 0.3:
@@ -214,8 +214,8 @@ class Family:
         return True
 
     def _logged_out(self, trial, bus, name, taken):
-        """The owner's own directories are removed, as a logout does, and others take their names,
-        with other files or with a copy of the ring with changed records."""
+        """The owner's directories are removed, as at a logout, and others take their names, with
+        other files or with a copy of the ring whose records are changed."""
         own = [path for path in SHARED.glob(f"{name}*") if path not in taken]
         report = self._forge_ring(trial, bus) if trial.rng.random() < 0.5 else None
         if report is None:
@@ -233,7 +233,7 @@ class Family:
 
     @staticmethod
     def _forge_ring(trial, bus):
-        """A group member replaces the ring by a copy with other records."""
+        """A group member replaces the ring with a copy that has other records."""
         ring, = bus.rings()
         content = bytearray(ring.read_bytes())
         slot_bytes = bus_files.get(content, 0, bus_files.RING, "slot_bytes")

@@ -1,4 +1,4 @@
-"""Every system call of the program × the errnos of a sandbox, a bad disk and an old kernel.
+"""Every system call that the program makes × the errnos of a sandbox, a bad disk and an old kernel.
 
 A command works or ends with a message. Then the bus is used without the filter.
 """
@@ -16,7 +16,7 @@ ERRNOS = (errno.EPERM, errno.ENOSYS, errno.EINVAL, errno.EIO, errno.ENOSPC, errn
 LIVE_SECONDS = 0.5
 REFUSALS = (errno.EPERM, errno.ENOSYS)  # refusals of a sandbox and of an old kernel
 WITHOUT_WHICH_ALL_WORKS = ("io_uring_setup", "io_uring_enter", "io_uring_register")
-# Without these no message is possible: only the exit counts.
+# Without these, no message is possible: only the exit code counts.
 SPEECHLESS = ("writev", "write of a page or more")
 
 
@@ -28,7 +28,7 @@ class Family:
 
     def trial(self, trial):
         pairs = [(name, number) for name in seccomp.NAMES for number in ERRNOS]
-        # 1,009 is prime, so neighbours in the list are far apart in a run.
+        # 1,009 is prime, so neighbours in the list are far apart within a run.
         name, number = pairs[(trial.number * 1009 + trial.seed) % len(pairs)]
         trial.note(f"{name} fails with {errno.errorcode[number]}")
 

@@ -1,7 +1,7 @@
 """`publish --resume` from sources that change between runs, with killed publishers.
 
-Each run either publishes exactly the source's records that are not in the journal, or is refused
-with exit code 2 and begins no session. After each run every record of the bus is compared.
+Each run either publishes exactly those source records that are not in the journal, or is refused
+with exit code 2 and begins no session. After each run every record on the bus is compared.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ class Source:
         return self.metadata, self.records[0] if self.records else b""
 
     def write(self, path):
-        """Replaces the file of that name, which a publisher may have open."""
+        """Replaces the file at that path, which a publisher may have open."""
         new = path.with_name(path.name + ".new")
         new.write_bytes(self.metadata + b"".join(self.records))
         os.rename(new, path)
@@ -43,7 +43,7 @@ class Known:
     """The part of a source in the journal: the number of records, and the last one."""
     position: int
     last: bytes
-    is_listed: bool = True  # False: it may have been killed before its session
+    is_listed: bool = True  # False: it may have been killed before its session began
 
 
 @dataclasses.dataclass
@@ -136,7 +136,7 @@ class Family:
 
     @staticmethod
     def _kill_run(trial, bus, source, *options, after=None):
-        """A run that is killed at a random moment, or when `after` is done."""
+        """A run that is killed at a random moment, or when `after` has finished."""
         pace = trial.rng.choice(("2000", "50000", "max"))
         publisher = trial.start("publish", "--bus", bus, "--source", source, "--resume", *OPTIONS,
                                 "--pace", pace, "--linger", "600s", *options)
@@ -180,7 +180,7 @@ class Family:
             source = self._changed(trial, rng, source, day, number)
 
     def _on_tmpfs(self, trial, name):
-        """A directory of the trial in shared memory, through a link of that name."""
+        """One of the trial's directories in shared memory, through a link of that name."""
         target = f"/dev/shm/{name.name}-{trial.number}"
         shutil.rmtree(target, ignore_errors=True)
         os.mkdir(target, 0o700)
@@ -277,7 +277,7 @@ class Family:
         origin, held = Held(trial, trial.folder / "origin"), Held(trial, trial.folder / "bus")
         rings = self._on_tmpfs(trial, trial.folder / "bus-rings")
         position, last, oldest = 0, b"", 1
-        is_listed = False  # None: it may have been killed before the session
+        is_listed = False  # None: it may have been killed before the session began
         all_of_origin = []  # by sequence, from 1 on
         older = None
         for step in range(rng.randint(3, 7)):
@@ -316,8 +316,8 @@ class Family:
                    behind)
 
     def _publish_on_origin(self, trial, origin, records, step):
-        """Publishes more records, after which retention may have removed the oldest. Returns the
-        origin's records, and the oldest retained sequence."""
+        """Publishes more records, after which retention may have removed the oldest ones. Returns
+        the origin's records, and the oldest retained sequence."""
         rng = trial.rng
         day = self._day(rng, step)
         source = day.write(trial.folder / "origin.dbn")

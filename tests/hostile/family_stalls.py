@@ -1,6 +1,6 @@
-"""External effects on running processes: threads and processes that are stopped, memory removed by
-a control group, the journal's disk unmounted, idleness before a burst, and a peer that overwrites
-its channel's memory.
+"""External effects on running processes: threads and processes are stopped, a control group takes
+memory away, the journal's disk is unmounted, a burst follows idleness, and a peer overwrites its
+channel's memory.
 """
 
 import os
@@ -33,7 +33,7 @@ class Family:
         return cases[trial.number % len(cases)](trial)
 
     def _skip_once(self, what):
-        """Returns False for a trial that does not count. Reported once."""
+        """Returns False for a trial that does not count. The reason is reported once."""
         if what not in self._said:
             self._said.add(what)
             print(f"SKIPPED: {what}", flush=True)
@@ -63,7 +63,7 @@ class Family:
                            trial.rng.choice(("park", "backoff", "busy")))
 
     def _all_there(self, trial, bus, publisher, follower):
-        """Checks that both end well, and that the follower received every record once."""
+        """Checks that both end properly, and that the follower received every record once."""
         for who, process in (("the publisher", publisher), ("the follower", follower)):
             outcome = trial.check(process)
             if outcome.code != 0:
@@ -86,7 +86,7 @@ class Family:
         except PermissionError:
             return self._skip_once("stalls: ptrace is not allowed: no single thread was stopped")
         except (ProcessLookupError, FileNotFoundError):
-            return False  # it had ended before
+            return False  # it had already ended
         self._all_there(trial, bus, publisher, follower)
         return True
 
@@ -151,7 +151,7 @@ class Family:
         return True
 
     def idle_then_burst(self, trial):
-        """Nothing for a while, then everything at once."""
+        """Publishes nothing for a while, then everything at once."""
         feed = self.bases.feed("dbn.mbo", 1, bases.RECORDS)
         bus = self._bus(trial, "dbn.mbo")
         read_end, write_end = os.pipe()
@@ -178,7 +178,7 @@ class Family:
         return True
 
     def little_memory(self, trial):
-        """A control group with little memory: only the kernel's kill of a command is allowed."""
+        """A control group with little memory: a command may fail only if the kernel kills it."""
         limit = trial.rng.choice((3, 6, 10, 16, 24, 40)) << 20
         try:
             group = memory_group.MemoryGroup(trial.folder, f"{os.getppid()}-{trial.number}", limit)

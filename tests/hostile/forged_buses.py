@@ -1,7 +1,7 @@
-"""Forged buses of other users: directories, announcements and rings without a publisher.
+"""Other users' forged buses: directories, announcements and rings without a publisher.
 
-A template comes from a publisher of the program under test. Everything else is forged from it with
-valid sums, so that a monitor treats it as a bus until it reads the changed data.
+The template comes from a publisher run by the program under test. Everything else is forged from it
+with valid sums, so that a monitor treats the forgery as a bus until it reads the changed data.
 """
 
 import json

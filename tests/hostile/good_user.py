@@ -15,11 +15,11 @@ import web_client
 
 NAME, SUBSCRIBER, GHOST = "bus", "good", "ghost"
 INTERVAL, INTERVAL_SECONDS = "500ms", 0.5
-LATE_SECONDS = 30 + INTERVAL_SECONDS  # a check against hangs, not of timing
+LATE_SECONDS = 30 + INTERVAL_SECONDS  # a check for hangs, not of timing
 END_SECONDS_MAX = 30
 ASK_SECONDS = 0.2
 TURN_SECONDS = 0.05
-LISTED_SECONDS = 0.1  # between two requests
+LISTED_SECONDS = 0.1  # from one request to the next
 BUSES_OF_OTHER_MAX = 256  # docs/how-to/monitor.md
 
 
@@ -73,7 +73,7 @@ class TopMonitor:
 
 
 class ServeMonitor:
-    """`serve`, with requests over one permanent connection and over new ones."""
+    """`serve`, with requests over one permanent connection and over new connections."""
 
     who = "serve"
 
@@ -219,7 +219,7 @@ class GoodUser:
         return monitor.address or not monitor.process.alive()
 
     def watch(self, seconds):
-        """Checks readings for `seconds`, and until each monitor has made a later one."""
+        """Checks readings for `seconds`, and until each monitor has made a reading after that."""
         until, wall = time.monotonic() + seconds, time.time() + seconds
         while self.monitors and time.monotonic() < until:
             self.turn()
@@ -228,7 +228,8 @@ class GoodUser:
             self.turn()
 
     def until_reading(self, what, condition):
-        """Waits for a reading of each monitor for which condition(good bus or None) is true."""
+        """Waits until each monitor has made a reading for which condition(good bus or None) is
+        true."""
         waiting = {monitor: monitor.newest for monitor in self.monitors}
         deadline = time.monotonic() + LATE_SECONDS
         while waiting and time.monotonic() < deadline:

@@ -1,5 +1,5 @@
-"""A process that simulates the publisher of forged buses: it holds their rings' locks, renews their
-heartbeats and serves their control sockets, each in a hostile way."""
+"""A process that simulates the publishers of forged buses: it holds their rings' locks, renews
+their heartbeats and serves their control sockets, each in a hostile way."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ F_OFD_SETLK = 37  # Linux only; Python has no name for it
 WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 BEAT_SECONDS = 0.3
 DRIP_SECONDS = 1.0
-BURST = 50  # packets per client and turn
+BURST = 50  # packets per client and iteration
 LISTED_MAX = 3000
 FAR_FUTURE_NS = 1 << 62
 WORDS = (0, 1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
@@ -40,7 +40,7 @@ class Client:
         self.is_welcomed = False
 
     def send(self, packet):
-        """Returns False if the client takes no more for now, or has disconnected."""
+        """Returns False if the client accepts no more for now, or has disconnected."""
         try:
             self.connection.send(packet)
             return True
@@ -152,7 +152,7 @@ class HostileBus:
             client.send(b"\x4c")
 
     def _slow_frames(self, client):
-        """A valid frame per second that clients skip."""
+        """One valid frame per second, which clients skip."""
         if self._welcome(client) and time.monotonic() > client.again_at:
             client.again_at = time.monotonic() + DRIP_SECONDS
             client.send(self._unknown())
@@ -201,7 +201,7 @@ class HostileBus:
         return True
 
     def _lies(self, client):
-        """Complete answers with only false values."""
+        """Complete answers that contain only false values."""
         if not self._welcome(client) or not client.request:
             return
         kind, tag = frames.kind_of(client.request), frames.tag_of(client.request)

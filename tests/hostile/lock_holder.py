@@ -1,4 +1,4 @@
-"""A process of another user that holds all locks it can get on files in some directories."""
+"""A process of another user that holds every lock it can get on files in some directories."""
 
 import fcntl
 import os
@@ -91,8 +91,8 @@ class LockHolder:
         os.waitpid(self.process, 0)
 
     def holds(self, path):
-        """True if the kernel lists a lock of this process on the file, held or waited for. For a
-        lock of an open file description it lists no process."""
+        """True if the kernel lists a lock on the file that this process holds or waits for. For
+        locks on open file descriptions, the kernel lists no process."""
         inode = f":{os.stat(path).st_ino} "
         locks = pathlib.Path("/proc/locks").read_text().splitlines()
         return any(inode in line and (f" {self.process} " in line

@@ -6,7 +6,8 @@ import confinement
 
 
 class MemoryGroup:
-    """A separate group for each limit. Raises OSError or Unconfinable if not available."""
+    """A separate group for each limit. Raises OSError or Unconfinable if groups are not
+    available."""
 
     def __init__(self, folder, name, limit_bytes):
         self.mounted = folder / "control-groups"

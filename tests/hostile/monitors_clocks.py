@@ -1,8 +1,8 @@
-"""Clocks of other time namespaces, and heartbeats that root sets to the future or the past, while
+"""Clocks in other time namespaces, and heartbeats that root sets to the future or the past, while
 publishers and subscribers are stopped, killed and restarted.
 
-The monitors' reports must follow each time. Steps of the wall clock cannot be tested here, because
-that clock has no namespace.
+The monitors' reports must follow each change. Steps of the wall clock cannot be tested here,
+because that clock has no namespace.
 """
 
 import json
@@ -17,9 +17,9 @@ import thread_stop
 import time_namespace
 
 AHEAD_SECONDS = (3_600, 1_000_000, 1_000_000_000)
-HELD_SECONDS = 1.0  # duration for which a state must last
+HELD_SECONDS = 1.0  # how long a state must last
 STEPS = 2
-IDLE_SECONDS, IDLE_SHARE = 1.0, 0.1  # maximum processor share of a subscriber
+IDLE_SECONDS, IDLE_SHARE = 1.0, 0.1  # maximum share of a processor for a subscriber
 SERVICE_THREAD = "lapwing-service"  # renews the heartbeat
 FUTURE_NS = (10**9, 3_600 * 10**9, 10**18)
 NO_PUBLISHER = 5  # exit code

@@ -8,7 +8,7 @@ import socket
 import time
 
 CONNECTIONS = (50, 1200, 3000)
-NEW_IN_A_TURN = (2, 20, 100)  # closed connections that are reopened per turn
+NEW_IN_A_TURN = (2, 20, 100)  # closed connections reopened per iteration
 DRIP_SECONDS = 1.0
 WEB_SOCKETS = (0, 10, 100)
 RECEIVE_BUFFER_BYTES = 4096
@@ -124,7 +124,7 @@ class _Crowd:
         return True
 
     def _drip(self):
-        """One byte of a header per second."""
+        """Sends one byte of a header per second."""
         if time.monotonic() < self._drip_at:
             return
         self._drip_at = time.monotonic() + DRIP_SECONDS
@@ -133,7 +133,7 @@ class _Crowd:
                 try:
                     connection.send(self._rng.choice((b"G", b"x", b":", b" ")))
                 except OSError:
-                    pass  # detected in the next turn
+                    pass  # detected in the next iteration
 
 
 def _crowding(port, count, again, kinds, seed):

@@ -1,5 +1,5 @@
-"""Rings of another user that change while monitors and a view of `serve` read them: cut, emptied,
-extended, punched, replaced."""
+"""Another user's rings that change while monitors and a view of `serve` read them: truncated,
+emptied, extended, punched, replaced."""
 
 import ctypes
 import json
@@ -44,7 +44,7 @@ def cut_rings(scene):
         if view is not None:
             view.poll()
             view.close()
-        publisher.kill()  # it may have crashed because of its ring, which is its user's fault
+        publisher.kill()  # its ring may have crashed it, which is its user's fault
         _remove(ring)
     return viewed > 0
 
@@ -61,7 +61,7 @@ def _publish(scene, uid, bus):
 
 
 def _ring_of(bus, known=None):
-    """The ring in a bus's description, unless it is the known one; otherwise None."""
+    """The ring in a bus's description, or None if it is the known one."""
     description = bus / "bus.json"
     if not description.exists():
         return None
@@ -96,7 +96,7 @@ def _view(scene, bus):
 
 
 def _harm(scene, uid, ring):
-    """Performs a random change. Returns its description."""
+    """Makes a random change. Returns its description."""
     rng = scene.rng
     size = ring.stat().st_size
     kind = rng.choice(("cut", "cut", "extended", "punched", "replaced", "flapping", "scribbled",

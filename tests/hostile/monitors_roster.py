@@ -1,7 +1,7 @@
 """roster.json: crafted, truncated, huge, with forged pids, as another kind of file, or in a copied
-or moved directory; and forgotten missing subscribers.
+or moved directory; and missing subscribers that are forgotten.
 
-The publisher always starts, every live subscriber is attached again, and `--forget-all` removes all
+The publisher always starts, every live subscriber re-attaches, and `--forget-all` removes all
 missing ones.
 """
 
@@ -18,7 +18,7 @@ from bases import copy_folder
 
 ROUNDS = 2
 EXTRAS_MAX = 3
-ROSTER_SECONDS = 2.5  # it is written within a second; a subscriber is missing 2 s after a start
+ROSTER_SECONDS = 2.5  # written within a second; a subscriber is missing 2 s after a start
 ROSTER_BYTES_MAX = 2 << 20
 NAME_MAX = 63  # maximum bytes of a name in a frame
 ILL = 1  # exit code of `health` for problems

@@ -1,4 +1,4 @@
-"""Publishers that do not answer, or send false data, on the sockets of another user's buses; and
+"""Publishers that do not answer or send false data on the sockets of another user's buses; and
 subscribers that send invalid reports to the good user's own publisher."""
 
 import os
@@ -17,7 +17,7 @@ REPORT_SECONDS = 0.02  # less than 200 frames per second
 
 
 def silent_sockets(scene):
-    """Every bus of another user has a socket with hostile answers, or none."""
+    """Every bus of another user has a socket that gives hostile answers, or no socket."""
     good, rng = scene.good, scene.rng
     good.start_bus()
     attackers = []
@@ -39,7 +39,7 @@ def silent_sockets(scene):
 
 
 def _ask_one(scene):
-    """Checks that a command with such a bus ends."""
+    """Checks that a command for such a bus ends."""
     uids = sorted(path for path in scene.trial.folder.iterdir() if path.name.isdigit())
     bus = scene.rng.choice(sorted(uids[0].iterdir())) / "bus"
     command = scene.rng.choice((("info",), ("health",), ("subscribers", "--json"), ("events",),
@@ -50,7 +50,7 @@ def _ask_one(scene):
 # Reports
 
 def reports(scene):
-    """Subscribers of the good user report impossible positions and counts. Releases before age
+    """The good user's subscribers report impossible positions and counts. Releases from before age
     reports send only wall times."""
     good, rng = scene.good, scene.rng
     good.start_bus()

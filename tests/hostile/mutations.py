@@ -1,4 +1,4 @@
-"""Ways to harm a file or directory. Each takes a path, and returns a description."""
+"""Ways to damage a file or directory. Each takes a path, and returns a description."""
 
 import os
 import pathlib
@@ -163,7 +163,7 @@ def rename(path, rng, _):
 
 
 def swap_with_another(path, rng, place):
-    """Swaps it with a file of the same kind, of this bus or another."""
+    """Swaps it with a file of the same kind, from this bus or another."""
     others = [other for other in place.same_kind if str(other) != str(path)]
     if not others:
         return None
@@ -176,7 +176,7 @@ def swap_with_another(path, rng, place):
 
 
 def replace_by_anothers(path, rng, place):
-    """Replaces it by the file of that name in another base."""
+    """Replaces it with the file of that name in another base."""
     found = [file for file in place.of_other_bases(path) if file.is_file()]
     if not found:
         return None

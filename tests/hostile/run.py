@@ -3,7 +3,7 @@
 
     run.py [--seconds S] [--seed N] [--only FAMILY] [--trial N]
 
-    --seconds S    total duration (60); every family makes its minimum number of trials in any case
+    --seconds S    total duration (60); every family makes its minimum number of trials anyway
     --seed N       repeats the run that printed this seed
     --only FAMILY  only one family
     --trial N      only one trial of the given family
@@ -54,13 +54,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class World:
-    """Shared by the trials of a run: the program, the folder, the bases and the sentinels."""
+    """Shared by a run's trials: the program, the folder, the bases and the sentinels."""
 
     def __init__(self, program, scratch, seed):
         self.scratch, self.seed, self.work = scratch, seed, scratch / "work"
         self.program = scratch / "bin" / "lapwing"
         self.program.parent.mkdir()
-        shutil.copy2(program, self.program)  # so that a rebuild meanwhile has no effect
+        shutil.copy2(program, self.program)  # so that a rebuild in the meantime has no effect
         self._trials = 0
         (scratch / "findings").mkdir()
         bases.clear(self.work)
@@ -177,7 +177,7 @@ def elsewhere(program):
 
 
 def outside(program):
-    """Facts that must not change, if cheap to check: modes, owners, the program."""
+    """Facts that must not change and are cheap to check: modes, owners, the program."""
     found = {}
     for path in elsewhere(program):
         status = os.lstat(path)
@@ -209,7 +209,7 @@ def attack(options, program, scratch):
 
 
 def own_tests():
-    """Runs the tests of the harness. Returns True if none failed."""
+    """Runs the harness's own tests. Returns True if none failed."""
     suite = unittest.defaultTestLoader.discover(str(HERE), "*_test.py")
     return unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful()
 
@@ -228,8 +228,7 @@ def main():
     if not os.access(program, os.X_OK):
         parser.error(f"LAPWING_BIN={program} is not a program: build it, then set LAPWING_BIN")
     print(f"seed {options.seed}", flush=True)
-    # Under nohup or in the background, the commands would ignore these signals, which must end
-    # them.
+    # These signals must end the commands, which would ignore them under nohup or in the background.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

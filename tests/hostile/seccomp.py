@@ -1,4 +1,4 @@
-"""A filter of system calls that makes one of them fail with an errno, for x86-64.
+"""A system call filter for x86-64 that makes one call fail with an errno.
 
 The filter is plain BPF. refuse() installs it permanently in the calling process: call it between
 fork and exec.
@@ -49,7 +49,7 @@ def _instruction(code, operand, if_true=0, if_false=0):
 
 
 def program(name, number):
-    """The instructions of a filter that makes the named call fail with errno `number`."""
+    """The instructions for a filter that makes the named call fail with errno `number`."""
     if name in CALLS:
         call, condition = CALLS[name], b""
     else:

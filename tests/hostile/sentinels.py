@@ -1,7 +1,7 @@
-"""Files that no command may access, and the check that none was changed.
+"""Files that no command may access, and a check that none was changed.
 
 They are next to the trial's folder: a file and directories of another user, and two buses, one
-closed, and one whose publisher was killed, with its ring in shared memory.
+closed, and one whose publisher was killed and whose ring is in shared memory.
 """
 
 import hashlib

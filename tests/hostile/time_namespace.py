@@ -3,7 +3,7 @@
     with time_namespace.of(1_000_000):
         trial.start(…)  # its clocks are ahead by this many seconds
 
-This process and its other children keep their clocks. It must have only one thread.
+This process and its other children keep their clocks. The process must have only one thread.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ def _checked(result):
 
 @contextlib.contextmanager
 def of(seconds):
-    """Applies to children started inside. 0: the same clocks. Raises OSError."""
+    """Applies to children started inside it. 0: the same clocks. Raises OSError."""
     if seconds == 0:
         yield
         return

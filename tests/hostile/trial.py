@@ -1,4 +1,4 @@
-"""One trial: processes of the program under test, and the rules for all of them.
+"""One trial: processes that run the program under test, and the rules for all of them.
 
 A command ends by itself or on SIGTERM, with an exit code from 0 to 6. If that is not 0, it prints a
 message on standard error, without raw control characters. It stays within the limits below.
@@ -21,11 +21,12 @@ import sentinels
 HANG_SECONDS = 60
 ADDRESS_BYTES_MAX = 4 << 30
 RESIDENT_BYTES_MAX = 1 << 30
-PROCESSOR_SECONDS_MAX = 15  # a thousand times the need of any of these commands
-OUTPUT_BYTES_MAX = 64 << 20  # read of one output; the rest is ignored
+PROCESSOR_SECONDS_MAX = 15  # a thousand times what any of these commands needs
+OUTPUT_BYTES_MAX = 64 << 20  # read from one output; the rest is ignored
 EXIT_CODES = range(7)
 
-# Messages of a program that ended unintentionally. A bare errno does not say what failed, or where.
+# Messages from a program that ended unintentionally. A bare errno does not say what failed, or
+# where.
 LAST_WORDS = re.compile(
     rb"terminate called|std::|Assertion|assertion failed|bad_alloc|Sanitizer|runtime error:"
     rb"|stack smashing|corrupted size|free\(\): |Traceback|what\(\):")
@@ -40,7 +41,7 @@ def printable(text):
 
 
 class Outcome:
-    """The end of a command, and its output."""
+    """How a command ended, and its output."""
 
     def __init__(self, command, code, out, err, hung=False, stopped=False, usage=None):
         self.command, self.code, self.out, self.err = command, code, out, err
@@ -49,7 +50,8 @@ class Outcome:
         self.processor_seconds = usage.ru_utime + usage.ru_stime if usage else 0
 
     def _has_words(self):
-        """True if it printed a message; some commands use standard output, as documented."""
+        """True if it printed a message. Some commands print it on standard output, as
+        documented."""
         words = bool(self.err.strip())
         if "json" in self.command:
             words |= b'{"event":' in self.out
@@ -113,7 +115,7 @@ class Live:
             signal.pidfd_send_signal(self.pid_fd, number)
 
     def outcome(self, stop_after=None):
-        """Waits for the end. Sends SIGTERM after `seconds`, if given."""
+        """Waits for the command to end. Sends SIGTERM after `seconds`, if given."""
         if self.ended:
             return self.ended
         stopped = hung = False
@@ -145,12 +147,12 @@ def _start_of(path):
 
 
 class Trial:
-    """A folder, a generator of random numbers, and the findings so far."""
+    """A folder, a random number generator, and the findings so far."""
 
     def __init__(self, program, folder, rng, deadline=None):
         self.program, self.folder, self.rng = str(program), pathlib.Path(folder), rng
         self._deadline = deadline
-        self.label = ""  # prefix of its files, in case two trials share a folder
+        self.label = ""  # prefix for its files, in case two trials share a folder
         self.become = None  # run in the child of every command without its own before_exec
         self.findings = []
         self.said = []  # the actions in order, to repeat the trial
@@ -158,7 +160,7 @@ class Trial:
         self._names = 0
 
     def seconds_left(self):
-        """The remaining seconds of the family in this run."""
+        """The seconds that the family has left in this run."""
         return max(0, self._deadline - time.monotonic()) if self._deadline else 0
 
     def note(self, text):
@@ -191,7 +193,7 @@ class Trial:
         return outcome
 
     def shown(self, command):
-        """A command for display: short, without the trial's folder."""
+        """A command for display: shortened, without the trial's folder."""
         text = shlex.join(["lapwing", *command[1:]]).replace(str(self.folder) + "/", "")
         return printable(text)[:300]
 

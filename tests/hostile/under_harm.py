@@ -4,7 +4,7 @@ import json
 
 import use_bus
 
-SEED, RECORDS = 800, 1200  # of the feed that is published under harm
+SEED, RECORDS = 800, 1200  # for the feed that is published under harm
 
 
 def commands(world, trial, bus):
@@ -56,8 +56,8 @@ def sessions_of(trial, bus):
 
 
 def _publish_after(world, trial, bus, use, before):
-    """Runs another publisher, and checks the records of the harmed one: a prefix of its feed, as
-    long as recorded in its session's end."""
+    """Runs another publisher, and checks the harmed publisher's records: a prefix of its feed, as
+    long as its session's end says."""
     lines, records = bus.expected.histories[-1], bus.expected.files[-1]
     after = sessions_of(trial, bus)
     use.may_begin_anew = bool(after) and after[-1]["end"] == "failed"

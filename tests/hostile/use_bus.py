@@ -2,7 +2,7 @@
 
 Readers change nothing. Every record that they return equals the one published with its sequence,
 and no sequence is skipped silently. A publisher continues after the last published record, or
-refuses. It begins again at 1 only if the journal had failed or was repaired.
+refuses to start. It begins again at 1 only if the journal had failed or was repaired.
 """
 
 import json
@@ -17,7 +17,7 @@ MORE = 40  # records per session published after the harm
 class Use:
     def __init__(self, trial, bus, makers, trusted=True):
         """trusted: the files contain what Lapwing wrote, or have wrong sums. Crafted files have
-        valid sums, so only endings and bystanders are checked."""
+        valid sums, so for them only endings and bystanders are checked."""
         self.trial, self.bus, self.makers, self.trusted = trial, bus, makers, trusted
         self.may_begin_anew = False
         self.check_recording = True
@@ -34,7 +34,7 @@ class Use:
         return [(1, oldest - 1)] if oldest > 1 else []
 
     def _find_voids(self):
-        """The voids according to `info`."""
+        """The voids that `info` reports."""
         done = self.trial.run("info", "--json", "--bus", self.bus.directory)
         if done.code == 0:
             self.voids = [tuple(session["void"]) for session in json.loads(done.out)["sessions"]

@@ -1,5 +1,5 @@
 """Clients of `lapwing serve`: requests with a token, WebSockets, and the machine's loopback device,
-which is down in a new network namespace."""
+which is initially down in a new network namespace."""
 
 import base64
 import fcntl
@@ -20,7 +20,7 @@ def raise_loopback():
 
 
 class Address:
-    """The address and token that a server prints at its start."""
+    """The address and token that a server prints when it starts."""
 
     def __init__(self, line):
         place, self.token = line.strip().split("/#token=")

@@ -15,7 +15,7 @@ FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
 
 
 def commands(source):
-    """(line, command, arguments) of a CMake file, without comments."""
+    """Each (line, command, arguments) in a CMake file, without comments."""
     text = re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), source.text)
     for match in re.finditer(r"^\s*(\w+)\s*\(([^()]*)\)", text, re.M):
         line = text.count("\n", 0, match.start(1)) + 1
@@ -52,7 +52,7 @@ def nothing_is_globbed(tree):
 
 
 def link_directions(tree):
-    """A layer's targets link only targets of the layers it may include."""
+    """A layer's targets link only targets of the layers that it may include."""
     layer_of = {}
     for source in tree.cmake():
         for _, command, arguments in commands(source):

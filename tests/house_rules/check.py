@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the lint rules on the tree that contains this file. Exit: 0 all kept, 1 one broken.
+"""Checks the lint rules on the tree that contains this file. Exit: 0 all are kept, 1 one is broken.
 
 Advice (length, columns, words) is printed, but does not fail. `check.py --list` prints both.
 """

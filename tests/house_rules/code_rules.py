@@ -91,7 +91,7 @@ def public_headers_by_name(tree):
 
 
 def atomics_in_one_file(tree):
-    """Every atomic access of the library is in the file of its protocol."""
+    """Every atomic access in the library is in the file of its protocol."""
     for source in tree.library():
         if source.path not in ATOMICS_FILES:
             for line, match in source.search(ATOMICS, source.code):
@@ -99,7 +99,7 @@ def atomics_in_one_file(tree):
 
 
 def asm_in_the_slot(tree):
-    """asm and volatile are only used for the words of a slot and the pause of a spin."""
+    """asm and volatile are used only for the words of a slot and the pause in a spin loop."""
     for source in tree.library():
         if source.path not in ASM_FILES:
             for line, match in source.search(r"\b(asm|volatile)\b", source.code):
@@ -124,7 +124,8 @@ def external_headers(tree):
 
 
 def directories_by_a_disk(tree):
-    """A directory is listed by a Disk, so that no forked child keeps a descriptor of it."""
+    """Directories are listed through a Disk, so that no forked child keeps a descriptor for
+    them."""
     for source in tree.library():
         if source.layer not in {"os", "monitor", "cli"}:
             for line, match in source.search(r"\b(\w*directory_iterator|f?d?opendir)\b", source.code):
@@ -161,7 +162,7 @@ def formatting(tree):
 
 
 def one_definition(tree):
-    """A name means one type, because the linker merges two types of one name."""
+    """A name means one type, because the linker merges two types with the same name."""
     places = {}
     for source in tree.library():
         namespaces = []
@@ -199,7 +200,7 @@ def header_form(tree):
 
 
 def short_functions(tree):
-    """A function of the library has at most about 70 lines."""
+    """A function in the library has at most about 70 lines."""
     for source in tree.library():
         lines = source.code.split("\n")
         start = {}
@@ -215,7 +216,7 @@ def short_functions(tree):
 
 
 def short_files(tree):
-    """A file of the library is short enough to read in one sitting."""
+    """A file in the library is short enough to read in one sitting."""
     for source in tree.library():
         length = source.text.count("\n")
         if length > FILE_LINES_MAX:

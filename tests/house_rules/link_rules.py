@@ -1,4 +1,4 @@
-"""Rules about links of Markdown pages: each target is a file of the tree and a heading in it."""
+"""Rules about links in Markdown pages: each target is a file in the tree and a heading in it."""
 
 import posixpath
 import re
@@ -35,7 +35,8 @@ def anchors_of(text):
 
 
 def _targets(source):
-    """(line, target) of each link of a page, and (line, None) of each reference without a definition."""
+    """(line, target) for each link on a page, and (line, None) for each reference without a
+    definition."""
     text = _CODE.sub(_blank, source.text)
     for pattern, group in ((_INLINE, 1), (_HTML, 1), (_DEFINITION, 2)):
         for line, match in source.search(pattern, text):
@@ -47,7 +48,7 @@ def _targets(source):
 
 
 def links_lead_somewhere(tree):
-    """The target of a relative link is a file or folder of the tree; its anchor is a heading."""
+    """The target of a relative link is a file or folder in the tree; its anchor is a heading."""
     anchors = {}
     for source in tree:
         if not source.path.endswith(".md"):
@@ -72,7 +73,8 @@ def links_lead_somewhere(tree):
 
 
 def pages_are_listed(tree):
-    """docs/index.md links to every page of docs/, and the README of the decisions to each decision."""
+    """docs/index.md links to every page in docs/, and the decisions' README links to each
+    decision."""
     for index, pages in (("docs/index.md", r"docs/(?!explanation/adr/\d).+\.md"),
                          ("docs/explanation/adr/README.md", r"docs/explanation/adr/\d.+\.md")):
         if index not in tree:

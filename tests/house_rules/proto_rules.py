@@ -8,7 +8,7 @@ GOLDEN = "tests/golden/abi.golden"
 FORMATS = (
     "docs/reference/file-formats.md", "docs/reference/wire-format.md", "docs/reference/dbn.md",
     "docs/explanation/channel-protocol.md")
-# The part of the shared definitions that users also see.
+# The part of the shared definitions that users see as well.
 PUBLIC_AGREEMENT = {
     f"include/lapwing/{name}.h"
     for name in ("dbn", "detail/channel_layout", "detail/channel_words",
@@ -22,7 +22,7 @@ NOT_LAYOUTS = {
     "RecordSchema", "SchemaLabel", "Settlement", "SlotForm", "SlotProtocol", "SlotRead",
     "SlotReadResult", "WordMoves",
 }
-# Tables with one line per row in the golden file, and sizes that no two processes share.
+# Tables that have one line per row in the golden file, and sizes that no two processes share.
 NOT_CONSTANTS = {"kClientStateNames", "kErrorNames", "kHotSizes", "kJournalStateNames",
                  "kRecordSchemas"}
 FILLERS = ("reserved", "padding")
@@ -105,7 +105,7 @@ def layouts_are_asserted(tree):
 
 
 def formats_are_documented(tree):
-    """docs/reference/file-formats.md has a table of each shared struct and error in GOLDEN."""
+    """docs/reference/file-formats.md has a table for each shared struct and error in GOLDEN."""
     if GOLDEN not in tree:
         return
     text = "\n".join(tree[path].text for path in FORMATS if path in tree)

@@ -1,6 +1,6 @@
 """Rules about every text file: its format, its name, and forbidden text.
 
-The forbidden words are composed of parts, so that this file does not contain them.
+The forbidden words are assembled from parts, so that this file does not contain them.
 """
 
 import re
@@ -18,7 +18,7 @@ MACHINE_PATHS = "|".join(
     re.escape("/" + folder) for folder in ["root/", "home/", "work/", "Users/", "tmp/lw"]
 )
 
-# Links to documents are allowed. A package registry is accessed through its own client's settings.
+# Links to documents are allowed. Package registries are accessed through their clients' settings.
 DOCUMENTATION_HOSTS = {
     "code.kx.com",
     "docs.kx.com",
@@ -98,14 +98,16 @@ def no_markers(tree):
 
 
 def no_machine_paths(tree):
-    """The tree builds and tests anywhere: it contains no path of a single machine."""
+    """The tree can be built and tested anywhere: it contains no path that exists only on one
+    machine."""
     for source in tree:
         for line, match in source.search(r"(?<![\w.$}])(" + MACHINE_PATHS + ")"):
             yield source.finding(line, f"'{match[1]}' exists on one machine only")
 
 
 def no_registry_hosts(tree):
-    """Packages come through a registry's own client: no file contains its host or another URL."""
+    """Packages come through a registry's own client: no file contains the registry's host or
+    another URL."""
     for source in tree:
         if source.name in NOT_OURS:
             continue
@@ -129,7 +131,7 @@ def file_names(tree):
 
 
 def no_stray_files(tree):
-    """git tracks no leftover files of tools, and no empty files without a purpose."""
+    """git tracks no files left behind by tools, and no empty files without a purpose."""
     for path, size in tree.sizes.items():
         name = path.rsplit("/", 1)[-1]
         if STRAY.fullmatch(name) and name not in LOCKS:
@@ -139,7 +141,7 @@ def no_stray_files(tree):
 
 
 def documents_exist(tree):
-    """A referenced document is in the tree under that name."""
+    """A document that is referred to is in the tree under that name."""
     for source in tree:
         if source.path.startswith("tests/house_rules/"):
             continue
@@ -152,7 +154,7 @@ def documents_exist(tree):
 
 
 def tabs_are_the_packages_own(tree):
-    """The ten lines of a language in README.md are also in that language's own document."""
+    """A language's ten lines in README.md are also in that language's own document."""
     if "README.md" not in tree:
         return
     readme = tree["README.md"]
@@ -165,7 +167,7 @@ def tabs_are_the_packages_own(tree):
 
 
 def loops_are_short(tree):
-    """The loop of a language in README.md is short, from the open to its end."""
+    """A language's loop in README.md is short, from the open to the end of the loop."""
     if "README.md" not in tree:
         return
     readme = tree["README.md"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# Folders without files of this project.
+# Folders that contain no files of this project.
 PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
@@ -65,7 +65,7 @@ class Source:
 
     @property
     def is_of_another_runtime(self):
-        """C++ on top of the C interface that Python or Go builds by their own rules."""
+        """C++ on top of the C interface that Python or Go builds by its own rules."""
         return self.layer == "bindings" and not self.path.startswith("bindings/c/")
 
     @property

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every public header, and every C++ example of README.md and docs/, like a user's
+"""Compiles every public header, and every C++ example in README.md and docs/, like a user's
 compiler: separately, with only the public headers, and with warnings as errors."""
 
 import concurrent.futures

@@ -8,7 +8,7 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$(cd "${1:-${LAPWING_BUILD_DIR:-$root/build/release}}" && pwd) || exit 1
 # Next to the build, because ccache identifies a source by its path from the build directory.
-# Therefore FetchContent finds the objects that the build has compiled with the same flags.
+# This way, FetchContent finds the objects that the build has compiled with the same flags.
 work=$build-install-test
 fetched=$build-install-fetched
 exec 9>"$build-install-test.lock"
@@ -58,7 +58,7 @@ must() {
 }
 
 cp -r "$root/tests/install/consumer" "$work/consumer"
-# The program of README.md, unchanged, with a main that calls its publish(), and its subscribe() up
+# The program in README.md, unchanged, with a main that calls its publish(), and its subscribe() up
 # to the quote.
 {
   sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$root/README.md"
@@ -115,7 +115,7 @@ check "the program of README.md" in_an_empty_folder
 linked_without_rocksdb() { ! ldd "$work/found/subscribe" | grep rocksdb; }
 check "a program of lapwing::lapwing is linked without RocksDB" linked_without_rocksdb
 
-# Tutorial 2, up to its Python half: the files and the commands of the page.
+# Tutorial 2, up to its Python half: the page's files and commands.
 tutorial=$root/docs/tutorial/2-your-own-records.md
 block_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" "$tutorial"; }
 mkdir "$work/tutorial"

@@ -28,8 +28,8 @@ skip() {
 
 command -v cargo >/dev/null || skip "There is no cargo. Install Rust 1.85 or newer."
 
-# Versions before "cargo 1.85.0 (...)" cannot read the lock file, and their message does not explain
-# it.
+# Versions before "cargo 1.85.0 (...)" cannot read the lock file, and their message does not say
+# why.
 cargo_minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
 [ "${cargo_minor:-85}" -ge 85 ] || skip "$(cargo --version) is too old. Install Rust 1.85 or newer."
 

@@ -1,6 +1,6 @@
-// Lives of a publisher on a simulated disk. Each ends by a kill, a power cut or a clean close at a
-// random moment: between two turns, or at any single operation of recovery, start, archiving or
-// end. The next life recovers the files of the previous one. The oracle has every byte ever
+// Lives of a publisher on a simulated disk. Each ends with a kill, a power cut or a clean close
+// at a random moment: between two turns, or at any single operation of recovery, start, archiving
+// or end. The next life recovers the previous life's files. The oracle has every byte ever
 // published:
 //
 //   records announced as durable exist, and recovered records stay permanently;
@@ -36,7 +36,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// Totals over all runs, because a run without events proves nothing.
+// Totals over all runs, because runs without events prove nothing.
 struct Tally {
   std::uint64_t kills = 0;
   std::uint64_t cuts = 0;
@@ -97,7 +97,7 @@ class Run {
     end(!disk_.stopped() && random_.chance(20) && close());
   }
 
-  // Low values hit recovery and the start, high ones never occur.
+  // Low values hit recovery and the start; high values are never reached.
   std::uint64_t stop_point() {
     return random_.chance(30) ? random_.below(100) : random_.below(1500);
   }

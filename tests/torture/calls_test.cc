@@ -103,16 +103,16 @@ TEST_CASE("Every one of millions of calls, one at a time, gets its own reply") {
   std::cout << count << " calls one at a time, " << took_ns / count << " ns each\n";
 }
 
-// One of two sides that both call without regard for the other. It starts as many calls as the
+// One of two sides that both call without regard for each other. It starts as many calls as the
 // other side accepts, each too large for several to fit, answers the received calls, and then takes
-// the replies to its own.
+// the replies to its own calls.
 class Caller {
  public:
   Caller(Duplex& duplex, std::uint64_t seed) : duplex_(duplex), random_(seed) {}
 
-  // Runs for at least this time, and until its ring was full once, which takes longer if neither
-  // side gets to run. Then runs until the other side has ended as well. Returns false after an
-  // error.
+  // Runs for at least this time, and until its ring has been full once, which takes longer if
+  // neither side gets to run. Then runs until the other side has ended as well. Returns false after
+  // an error.
   bool run(std::uint64_t duration_ns) {
     const std::uint64_t end_ns = monotonic_ns() + duration_ns;
     do {
@@ -142,7 +142,7 @@ class Caller {
     return static_cast<std::byte>(seed * 31 + i);
   }
 
-  // A payload with its own seed and size. The answer is the same bytes, inverted.
+  // A payload contains its own seed and size. The answer is the same bytes, inverted.
   bool start_calls() {
     for (std::size_t i = 0; i < kBatch; ++i) {
       const std::size_t size = 8 + random_() % (kBytesMax - 8);

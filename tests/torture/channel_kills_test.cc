@@ -1,6 +1,6 @@
 // One side of a channel is killed at every instruction of each of its operations, at every system
-// call of its handshake, and in its sleep. The other side detects it, has exactly the committed
-// messages, never hangs, and gets a new connection from the next peer.
+// call in its handshake, and while it sleeps. The other side detects this, has exactly the
+// committed messages, never hangs, and gets a new connection from the next peer.
 //
 // There are three processes. The test is the tracer: it steps the victim to its end and checks the
 // survivor's results.
@@ -60,7 +60,7 @@ ChannelOptions options_of(Survivor survivor) {
 
 // Shared by the three processes.
 struct Notes {
-  std::atomic<bool> waiting{false};         // the survivor waits, or is elsewhere
+  std::atomic<bool> waiting{false};         // the survivor is waiting, or is elsewhere
   std::atomic<std::uint64_t> killed_ns{0};  // time of the victim's death
   std::atomic<bool> served{false};          // the survivor holds a connection
   std::uint64_t head_address = 0;           // in the victim: head of the operation's first frame
@@ -85,7 +85,7 @@ bool is_message(const Message& message, std::uint64_t index, std::size_t size) {
          std::memcmp(message.payload.data(), payload.data(), size) == 0;
 }
 
-// An operation of a producer: the messages that it sends, and how.
+// A producer's operation: the messages that it sends, and how.
 struct Sending {
   const char* name;
   std::vector<std::size_t> sizes;  // one stamp makes all of them visible
@@ -219,7 +219,7 @@ int survive_as_consumer(ChannelListener& listener, Survivor survivor, const Send
                                                 notes);
 }
 
-// An operation of a consumer, before which the ring is full and `borrow` messages are borrowed.
+// A consumer's operation, before which the ring is full and `borrow` messages are borrowed.
 struct Taking {
   const char* name;
   std::size_t borrow;
@@ -281,7 +281,7 @@ int survive_as_producer(ChannelListener& listener, Survivor survivor, Notes& not
                                                 notes);
 }
 
-// The time until survivors detected a death.
+// How long survivors took to detect a death.
 class Delays {
  public:
   void add(Survivor survivor, const Notes& notes) {
@@ -322,7 +322,7 @@ void await_waiting(const Notes& notes, Survivor survivor, pid_t pid) {
   REQUIRE_FALSE(deadline.has_passed());
 }
 
-// Ends the survivor's wait for a next peer by being that peer.
+// Ends the survivor's wait for the next peer by being that peer.
 template <typename End>
 void be_next_peer(const std::string& path) {
   auto end = End::connect(path, options_of(Survivor::kParked), hang_deadline());
@@ -339,8 +339,8 @@ void be_next_peer(const std::string& path) {
 }
 
 // The numbers of steps after which victims are killed: all of them if enough kills are wanted,
-// otherwise a few, with a different start in each run. A sleeping survivor has the most possible
-// errors.
+// otherwise a few, with a different start in each run. With a sleeping survivor, most errors are
+// possible.
 struct Steps {
   std::uint64_t first;
   std::uint64_t stride;
@@ -354,7 +354,7 @@ Steps steps_for(Survivor survivor, const std::string& operation) {
 }
 
 // Kills after increasing numbers of steps, starting with none, until the operation is over before
-// the kill. `kill` returns whether it was.
+// the kill. `kill` returns whether that was so.
 template <typename Kill>
 void kill_after_each(const Steps& steps, const Kill& kill) {
   bool over = kill(0);
@@ -473,7 +473,7 @@ TEST_CASE("A consumer killed at any instruction lets its producer go") {
 
 namespace {
 
-// How a sleeping victim is killed, and what its survivor then does.
+// How a sleeping victim is killed, and what its survivor does then.
 struct Sleeper {
   const char* name;
   int (*sleep)(const std::string& path, Notes& notes);
@@ -600,8 +600,8 @@ bool kill_connecting(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   return over;
 }
 
-// Connects until it receives the next listener's message. Everything else must be the end of the
-// killed one.
+// Connects until it receives the next listener's message. Every other result must be the end of the
+// killed listener.
 int connect_until_next(const std::string& path, Notes& notes) {
   const Deadline deadline = hang_deadline();
   for (;;) {

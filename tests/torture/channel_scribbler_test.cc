@@ -48,7 +48,7 @@ Deadline hang_deadline() {
   return std::chrono::nanoseconds(kHangNs);
 }
 
-// The actions of the child, so that a run without any is void.
+// What the child has done: a run without actions is void.
 struct Notes {
   std::atomic<std::uint64_t> scribbles{0};
   std::atomic<std::uint64_t> honest{0};    // messages sent or released correctly
@@ -67,7 +67,7 @@ class Scribbler {
         file_(reinterpret_cast<std::byte*>(&memory.words()) - kPageBytes,
               kChannelHeaderBytes + capacity_) {}
 
-  // `position`: the honest side's next position, as far as known.
+  // `position`: the honest side's next position, as far as it is known.
   void act(ChannelPosition position) {
     notes_.scribbles.fetch_add(1, std::memory_order_relaxed);
     switch (random_.below(8)) {
@@ -93,7 +93,7 @@ class Scribbler {
     const std::size_t offset = kOffsets[random_.below(std::size(kOffsets))];
     write(kPageBytes + offset, spoilt(random_, position, std::max<std::uint64_t>(capacity_, 1024)));
   }
-  // The frame that is read next, or one close to it: its head, or the size of a long message.
+  // The next frame to be read, or one close to it: its head, or the size of a long message.
   void spoil_head(ChannelPosition position) {
     const ChannelPosition at = position + kFrameAlign * random_.below(4);
     const std::size_t frame = kChannelHeaderBytes + at % capacity_;
@@ -113,7 +113,7 @@ class Scribbler {
       write(at + 8 * i, random_.next());
     }
   }
-  // One store that the compiler does not omit, as another process would see it.
+  // One store that the compiler cannot omit, as another process would see it.
   void write(std::size_t offset, std::uint64_t value) {
     std::byte* const at = file_.data() + offset;
     std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))

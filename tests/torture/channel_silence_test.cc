@@ -1,6 +1,6 @@
-// Silence is not death: a peer that is silent for long, or that was stopped and continues, is still
-// the peer. Nothing in the channel depends on a longer time than kChannelSleepNsMax; the silence
-// here is several times as long.
+// Silence is not death: a peer that is silent for a long time, or was stopped and continues, is
+// still the peer. Nothing in the channel depends on a time longer than kChannelSleepNsMax; the
+// silence here is several times as long.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -57,7 +57,7 @@ bool reaches(const std::atomic<std::uint64_t>& count, std::uint64_t value) {
   return count.load() >= value;
 }
 
-// The number of sleeps of the other side of this process's channel, seen from outside while it
+// How often the other side of this process's channel has slept, seen from outside while it
 // waits.
 std::uint64_t sleeps_of_other(const Id128& connection_id) {
   const absl::StatusOr<ChannelList> list = gather_channel_status();
@@ -71,7 +71,7 @@ std::uint64_t sleeps_of_other(const Id128& connection_id) {
   return 0;
 }
 
-// Several sleeps within a silence, even if part of it is spent spinning.
+// Several sleeps within one silence, even if part of it is spent spinning.
 std::uint64_t sleeps_min() {
   return silence_ns() / kChannelSleepNsMax - 1;
 }
@@ -154,8 +154,8 @@ int send_a_ringful_and_one(const std::string& path, WaitStrategy wait, Notes& no
   return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
-// Two processes, one of which is silent. The other waits for the whole time, and sleeps several
-// times if it parks.
+// Two processes, one of which is silent. The other waits the whole time, and sleeps several times
+// if it parks.
 struct Silence {
   const char* name;
   int (*connect)(const std::string& path, WaitStrategy wait, Notes& notes);
@@ -209,7 +209,7 @@ TEST_CASE("A peer that is silent for long is not taken for dead") {
 
 namespace {
 
-// Runs as long as the test needs. It may be stopped for any time.
+// Runs as long as the test needs. It may be stopped for any length of time.
 int send_numbers(const std::string& path, Notes& notes) {
   auto producer = ChannelProducer::connect(path, options_of(WaitStrategy::kPark), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));

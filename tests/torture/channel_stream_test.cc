@@ -1,8 +1,8 @@
-// Gigabytes from one process to another, byte for byte, with every form of sending and receiving.
-// The producer and the consumer take turns at being faster.
+// Sends gigabytes from one process to another, byte for byte, in every form of sending and
+// receiving. The producer and the consumer take turns at being faster.
 //
-// Both sides draw sizes and forms from random numbers. Those of the sizes are the same, so that the
-// consumer can predict each message. The value of a byte depends on its offset in the stream.
+// Both sides draw sizes and forms from random numbers. Those for the sizes are the same, so that
+// the consumer can predict each message. A byte's value depends on its offset in the stream.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -129,8 +129,8 @@ class Party {
     return told_.complaint.say("message " + std::to_string(type_) + ": " + what);
   }
 
-  // Is slower than the other side at any speed, because the other side must have waited since the
-  // last time.
+  // Makes this side slower than the other at any speed, because the other side must have waited
+  // since the last time.
   void be_slow() {
     const std::uint64_t waits = other_.waits.load(std::memory_order_relaxed);
     slow_ns_ = waits == waits_seen_ ? std::min(2 * slow_ns_, kSlowNsMax) : kSlowNs;
@@ -255,7 +255,7 @@ class Sender : Party {
       const auto number = static_cast<std::uint32_t>(i);
       batch[i] = {next_payload(i), type_ + number};
     }
-    // Sends as many as there is room for, then waits for the others.
+    // Sends as many as there is room for, then waits for the rest.
     const std::span whole = std::span(batch).first(size);
     const Result<std::size_t> tried = producer_.try_send_batch(whole);
     const Result<std::size_t> rest = producer_.send_batch(whole.subspan(*tried), hang_deadline());
@@ -335,7 +335,7 @@ class Taker : Party {
     return check(received->type, std::span(buffer_).first(received->size));
   }
 
-  // Releases only a part of the borrowed messages, or all of them in two steps.
+  // Releases only part of the borrowed messages, or all of them in two steps.
   int take_batch() {
     std::array<Message, kBatch> batch;
     const Result<std::size_t> peeked = consumer_.peek_batch(batch, hang_deadline());
@@ -403,7 +403,7 @@ void check(const Run& run) {
   CHECK(report->consumer.bytes >= run.bytes);
   CHECK(report->consumer.bytes == report->producer.bytes);
   CHECK(taken.messages_received == sent.messages_sent);
-  // Void unless the slower side made the other one wait, and sleep if that does not spin first.
+  // Void unless the slower side made the other side wait, and sleep if it does not spin first.
   const std::uint64_t sleeps = run.options.wait == WaitStrategy::kPark ? 10 : 0;
   if (run.slow == Slow::kConsumer) {
     CHECK(sent.full_waits > 10);

@@ -1,5 +1,5 @@
-// A listening process is replaced repeatedly while clients connect: no client fails or is lost. The
-// new process, or the old one, is also killed at every step.
+// A listening process is replaced repeatedly while clients connect: no client fails or is lost. In
+// other cases the new process, or the old one, is killed at every step.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -61,7 +61,7 @@ int connect_often(const std::string& path, Notes& notes, Complaint& complaint) {
   return 0;
 }
 
-// One connection for the whole time, to the first listening process.
+// Keeps one connection, to the first listening process, for the whole time.
 int send_steadily(const std::string& path, Notes& notes) {
   auto producer = ChannelProducer::connect(path, small_options(), hang_deadline());
   if (!producer.ok()) return notes.steady_says.say(std::string(producer.status().message()));
@@ -76,7 +76,7 @@ int send_steadily(const std::string& path, Notes& notes) {
   return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
-// Reads the messages of the steady client. Returns false if it has ended, or if a message is
+// Reads the steady client's messages. Returns false if the client has ended, or if a message is
 // missing.
 bool take_steady(ChannelConsumer& steady, Notes& notes) {
   for (;;) {
@@ -214,7 +214,7 @@ int connect_once(const std::string& path, Notes& notes) {
 
 int serve_one(ChannelListener& listener, Notes& notes) {
   auto consumer = ChannelConsumer::accept(listener, small_options(), hang_deadline());
-  // It may have handed over in its last turn before `stop`.
+  // It may have handed over in its last iteration before `stop`.
   if (!consumer.ok() && listener.handed_over()) return kHandedOver;
   if (!consumer.ok()) return notes.listeners_say.say(std::string(consumer.status().message()));
   const Errc result = consumer->peek(hang_deadline()).error();
@@ -267,7 +267,7 @@ Outcome kill_successor(std::uint64_t stops, bool& over) {
   return Outcome::kOldWentOn;
 }
 
-// Takes over, or listens itself if there is no listener any more, then serves the client.
+// Takes over, or listens itself if there is no longer a listener, then serves the client.
 int succeed_and_serve_one(const std::string& path, Notes& notes) {
   auto listener = ChannelListener::take_over(path, hang_deadline());
   if (listener.ok()) {
@@ -311,7 +311,7 @@ Outcome kill_old(std::uint64_t stops, bool& over) {
     marks.end();
     return 0;
   });
-  // It runs freely until it is first traced. The other two wait for its socket.
+  // It runs freely until tracing starts. The other two wait for its socket.
   ChildProcess successor(
       [&] { return await(notes->generation, 1) ? succeed_and_serve_one(path, *notes) : 1; });
   REQUIRE(old.reaches_begin());

@@ -1,9 +1,9 @@
-// No wake-up is lost: one process waits on a channel, and the other makes its condition true at
-// random moments, mostly just as the first goes to sleep.
+// No wake-up is lost: one process waits on a channel, and another makes its condition true at
+// random moments, mostly just as the first one goes to sleep.
 //
 // They run in lockstep, so that a later cycle cannot repair a loss. After a lost wake-up the waiter
 // sleeps until the clock ends its sleep, for kChannelSleepNsMax or until its deadline. The kernel
-// reports this (the program is linked with --wrap=ppoll). The duration of a wait shows nothing,
+// reports this (the program is linked with --wrap=ppoll). The duration of a wait proves nothing,
 // because either process may be preempted at any moment.
 #include <poll.h>
 
@@ -34,7 +34,7 @@
 namespace lapwing {
 namespace {
 
-// The earliest end of this process's last sleep that only the clock ended; 0: there was none.
+// The earliest end of this process's last sleep that only the clock ended; 0 if there was none.
 std::uint64_t clock_ended_ns = 0;
 
 constexpr std::uint64_t kHangNs = 60'000 * kNsPerMs;
@@ -202,7 +202,7 @@ template <typename Add>
 std::optional<WaitSet> set_for(const Run& run, const Add& add) {
   if (!run.in_set) return std::nullopt;
   std::optional<WaitSet> set(WaitSet::open({.wait = run.wait}).value());
-  add(*set).IgnoreError();  // a set without it would never be ready
+  add(*set).IgnoreError();  // without it, the set would never be ready
   return set;
 }
 
@@ -261,7 +261,7 @@ int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
   return code;
 }
 
-// Waits for a one-way message of a client, or for the client to take one that it has.
+// Waits for a one-way message from a client, or for the client to take one that it has.
 int serve(const Run& run, ChannelListener& listener, Exchange& exchange) {
   run_on_processor(1);
   auto server = DuplexServer::open(std::move(listener), {.channel = options_of(run)});
@@ -353,8 +353,8 @@ void run_once(const Run& run, Seen& seen) {
   seen.timed_out += exchange->timed_out;
 }
 
-// On a busy machine a run may show nothing, because a waiter that spins and yields first rarely
-// sleeps. The run is repeated with longer gaps until enough was seen.
+// On a busy machine a run may prove nothing, because a waiter that spins and yields first rarely
+// sleeps. The run is repeated with longer gaps until enough has been seen.
 void check(const Run& run) {
   constexpr std::uint64_t kStretchMax = 256;
   constexpr std::uint64_t kCyclesMin = 20;
@@ -377,7 +377,7 @@ void check(const Run& run) {
 extern "C" {
 int __real_ppoll(pollfd* entries, nfds_t count, const timespec* timeout, const sigset_t* mask);
 
-// The linker's replacement of ppoll, with which the channel sleeps.
+// The linker's replacement for ppoll, with which the channel sleeps.
 int __wrap_ppoll(pollfd* entries, nfds_t count, const timespec* timeout, const sigset_t* mask) {
   const std::uint64_t end_ns = lapwing::monotonic_ns() +
                                static_cast<std::uint64_t>(timeout->tv_sec) * 1'000'000'000 +

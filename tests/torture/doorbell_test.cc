@@ -1,9 +1,9 @@
 // Only the doorbell wakes a parked subscriber.
 //
-// A park ends by itself after kParkNsMax, so a bell that never rings is only a delay, which a test
-// cannot distinguish from a busy machine. Here no park ends by itself: the program is linked with
-// --wrap=syscall, which sets kSleepNs for every sleep on a shared futex and counts how it ended. A
-// sleep ended by the clock is a lost wake-up.
+// A park ends by itself after kParkNsMax, so a bell that never rings causes only a delay, which a
+// test cannot distinguish from a busy machine. Here no park ends by itself: the program is linked
+// with --wrap=syscall, which sets kSleepNs for every sleep on a shared futex and counts how each
+// one ended. A sleep ended by the clock is a lost wake-up.
 //
 // Publisher and reader run in lockstep: a record is published only when the reader sleeps, and the
 // next one only after it has been taken.
@@ -45,7 +45,7 @@ namespace {
 constexpr std::uint64_t kSleepNs = 10'000 * kNsPerMs;
 static_assert(kSleepNs >= 100 * kParkNsMax);
 
-// The sleeps of this process on shared futexes, which are those of the only reader.
+// This process's sleeps on shared futexes, which are those of the only reader.
 struct Sleeps {
   std::atomic<bool> asleep{false};  // from before the system call
   std::atomic<std::uint64_t> by_bell{0};
@@ -59,7 +59,7 @@ void forget_sleeps() {
   sleeps.by_clock = 0;
 }
 
-// Returns false if a wake-up has been lost first, or after the time of a lost one.
+// Returns false if a wake-up has been lost first, or after the time that a lost one takes.
 template <typename Condition>
 bool await(const Condition& condition) {
   const std::uint64_t deadline_ns = monotonic_ns() + 2 * kSleepNs;
@@ -72,7 +72,7 @@ bool await(const Condition& condition) {
 
 enum class Manner { kWait, kDescriptor };
 
-// A subscriber in its own thread, which reads records until the bus is closed.
+// A subscriber on its own thread, which reads records until the bus is closed.
 class Reader {
  public:
   Reader(const std::string& directory, Manner manner)
@@ -86,7 +86,7 @@ class Reader {
 
   Sequence taken() const { return taken_; }
   bool closed() const { return closed_; }
-  bool ended() const { return ended_; }  // no bus of these tests is a reason to end
+  bool ended() const { return ended_; }  // no bus in these tests gives a reason to end
 
  private:
   void run(const std::string& directory, Manner manner) {
@@ -151,7 +151,7 @@ ClosingPublisher open_bus(const std::string& directory) {
 }
 
 // Publishes `count` records, each when the reader sleeps, and closes when it sleeps again. Every
-// sixteenth is so late that the service thread sleeps as well.
+// sixteenth record is so late that the service thread sleeps as well.
 void hand_over(Publisher& publisher, const Reader& reader, std::uint64_t count) {
   REQUIRE(await([&] { return sleeps.asleep.load() || reader.ended(); }));
   REQUIRE_FALSE(reader.ended());
@@ -235,7 +235,7 @@ TEST_CASE("A waiter is woken by the bell alone, wherever the bell's number is") 
 extern "C" {
 long __real_syscall(long number, ...);
 
-// The linker's replacement of syscall, with which the bus sleeps on a futex.
+// The linker's replacement for syscall, with which the bus sleeps on a futex.
 long __wrap_syscall(long number, ...) {
   va_list list;
   va_start(list, number);

@@ -1,9 +1,9 @@
-// The knowledge of a duplex, and of a server with many clients, after a kill.
+// What a duplex, and a server with many clients, know after a kill.
 //
 // A program is killed at every instruction of taking a call: if it had received the call, the
-// caller learns that it was taken. Many clients of one server, and the server, are killed at
+// caller learns that it was taken. Many clients of one server, and the server itself, are killed at
 // random, and clients are stopped. No call is lost or filled twice, and each side's account of the
-// other side's taken messages is correct. A stopped client delays no other process.
+// messages that the other side has taken is correct. A stopped client delays no other process.
 //
 // LAPWING_KILLS   number of kills, default 100; with fewer, some instructions are skipped
 #include <sched.h>
@@ -120,7 +120,7 @@ TEST_CASE("A call that a program had got, at whatever instruction it was killed,
 
 constexpr std::size_t kClients = 6;
 constexpr std::size_t kConnectionsKept = 64;  // per client, for which its notes are kept
-constexpr std::size_t kUnderWay = 4;          // concurrent calls of a client
+constexpr std::size_t kUnderWay = 4;          // concurrent calls per client
 
 enum class Kind : std::uint32_t { kHello = 1, kOrder = 2, kFilled = 3, kTick = 4 };
 struct Hello {  // one-way, the first message of a connection
@@ -161,7 +161,7 @@ class Trader {
   Trader(Duplex& duplex, std::uint64_t client, ClientNotes& notes)
       : duplex_(duplex), client_(client), notes_(notes) {}
 
-  // Returns 0 if `stop` was set or the server has ended, otherwise an error code.
+  // Returns 0 if `stop` is set or the server has ended, otherwise an error code.
   int run(const std::atomic<bool>& stop) {
     const std::uint64_t connection = notes_.connections.fetch_add(1) + 1;
     ticks_ = &notes_.ticks[connection % kConnectionsKept];
@@ -281,7 +281,7 @@ class Exchange {
   struct Peer {
     Hello hello{};
     std::uint64_t ticks = 0;     // ticks sent
-    std::deque<Answer> answers;  // answers that are waiting for room
+    std::deque<Answer> answers;  // answers waiting for room
   };
 
   int say(const std::string& what) { return notes_.server_says.say(what); }
@@ -340,7 +340,7 @@ class Exchange {
     if (sent.error() == Errc::kWouldBlock) notes_.blocked.fetch_add(1);
   }
 
-  // The library's account and the client's own may differ by the one that the client was just
+  // The library's account and the client's own may differ by the message that the client was just
   // taking.
   int account(ClientId id) {
     const Peer peer = peers_.at(id);

@@ -1,5 +1,5 @@
 // A publisher is killed at every possible point: at each step of a start and of an end, at each
-// write, sync, allocation and rename of its journal, and between two stores of a publish.
+// write, sync, allocation and rename in its journal, and between two stores of a publish.
 //
 // A child publishes records whose content is their sequence, and records in shared memory what it
 // has published. It kills itself with SIGKILL at the chosen point. Then an undisturbed publisher
@@ -171,7 +171,7 @@ PublisherSetUp options_for(const std::string& directory) {
   return options;
 }
 
-// The stores of record n by a killed publisher: 1 the writing stamp, 2 also half of the words, 3
+// The stores for record n by a killed publisher: 1 the writing stamp, 2 also half of the words, 3
 // all words, 4 also the ready stamp, but not head.
 void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
   // Only root could open it for writing without this.
@@ -257,7 +257,7 @@ Sequence publish_after(const std::string& directory) {
   return (*publisher)->head();
 }
 
-// Reads everything and compares it with the contents for each sequence. Returns the last sequence.
+// Reads everything and compares it with the content of each sequence. Returns the last sequence.
 Sequence read_everything(const std::string& directory) {
   SubscriberOptions options;
   options.directory = directory;
@@ -336,7 +336,7 @@ TEST_CASE("A publisher killed at any operation on its journal loses nothing") {
 }
 
 TEST_CASE("A publisher killed while its disk holds writes back loses nothing") {
-  // Within a ring of `archived`, because beyond that the publisher waits for its disk.
+  // Within one ring of `archived`, because beyond that the publisher waits for its disk.
   for (const int writes_done : {0, 1, 3, 10}) {
     for (const Sequence n :
          {Sequence{1}, Sequence{64}, Sequence{65}, Sequence{400}, Sequence{900}}) {

@@ -29,7 +29,7 @@ class SteppedChild {
  public:
   enum class By { kInstruction, kSystemCall };
 
-  // In shared memory: the child marks the begin and end of its operation.
+  // In shared memory: the child marks the start and the end of its operation.
   struct Marks {
     std::atomic<bool> over{false};
 
@@ -46,7 +46,7 @@ class SteppedChild {
           ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
           return body(*marks_);
         }) {
-    // A trace has no deadline of its own: an alarm ends a test that hangs, and prints which one.
+    // Tracing has no deadline of its own: an alarm ends a test that hangs, and prints which one.
     signal(SIGALRM, [](int) {
       constexpr char kSays[] = "a child that is traced hangs\n";
       [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, kSays, sizeof kSays - 1);
@@ -62,7 +62,7 @@ class SteppedChild {
 
   pid_t pid() const { return child_.pid(); }
 
-  // Runs the child to the begin of its operation. Returns false if it ended before.
+  // Runs the child to the start of its operation. Returns false if it ended before that.
   bool reaches_begin() {
     if (!waits_stopped()) return false;
     ptrace(PTRACE_SETOPTIONS, pid(), nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);

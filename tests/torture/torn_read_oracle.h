@@ -5,7 +5,7 @@
 // It uses the slot protocol itself and its arithmetic, so that a wrong protocol can replace it: an
 // oracle that has never caught anything proves nothing.
 //
-// Thread safety: write_records in one thread, read_records in any number of threads of any process.
+// Thread safety: write_records on one thread, read_records on any number of threads in any process.
 #pragma once
 
 #include <sys/mman.h>
@@ -37,7 +37,7 @@ struct Geometry {
   std::size_t bytes() const { return kPageBytes + capacity * slot_bytes(); }
 };
 
-// Page 1 of a ring file and slots, in memory that can be mapped a second time.
+// Page 1 of a ring file, and the slots, in memory that can be mapped a second time.
 class RingMemory {
  public:
   static RingMemory create(Geometry geometry) {
@@ -104,7 +104,7 @@ inline void pause_for(std::uint64_t turns) {
   for (std::uint64_t i = 0; i < turns; ++i) spin_pause();
 }
 
-// Sometimes yields to the other side: on a busy machine this is the only way to be lapped.
+// Sometimes yields to the other side: on a busy machine, this is the only way to be lapped.
 inline void linger() {
   static thread_local unsigned calls = 0;
   if (++calls % 8 == 0) {
@@ -132,7 +132,7 @@ struct LingeringMoves {
   }
 };
 
-inline constexpr Word kUntouched = 0x5555555555555555;  // never returned by word_of in these runs
+inline constexpr Word kUntouched = 0x5555555555555555;  // word_of never returns this in these runs
 
 inline Word word_of(Sequence n, std::size_t index) {
   return n * 0x9e3779b97f4a7c15 + index * 0xbf58476d1ce4e5b9;

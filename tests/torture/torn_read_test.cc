@@ -1,8 +1,8 @@
 // No reader ever accepts a record that is torn, stale or out of order, regardless of the writer.
 //
 // Short by default; LAPWING_TORTURE_SECONDS is the time for the whole program. The writer continues
-// until every reader has taken records and was lapped in the middle of a copy. A run without that
-// shows nothing, and fails as void.
+// until every reader has taken records and has been lapped in the middle of a copy. A run without
+// that proves nothing, and fails as void.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -94,7 +94,7 @@ struct RightProtocol {
     return SlotProtocol<Moves>::load(slot, n, record, record_bytes);
   }
 };
-// Called like the product does.
+// Called as the product calls it.
 template <>
 struct RightProtocol<WordMoves> : SlotForm {};
 

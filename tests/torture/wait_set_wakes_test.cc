@@ -1,11 +1,11 @@
 // A wait set of many buses loses no wake-up. Sixteen publishers in separate processes publish at
 // random moments, often just as the set goes to sleep, and some of them are killed.
 //
-// A sleep of a set ends by itself after kParkNsMax, so a lost wake-up is only a delay, which a test
-// cannot distinguish from a busy machine. Here no sleep ends by itself: the program is linked with
-// --wrap=syscall, which sets kSleepNs for every futex_waitv and counts how it ended. A sleep ended
-// by the clock is a lost wake-up. Only if a publisher was killed, which rings no bell, sleeps have
-// the set's own duration.
+// A set's sleep ends by itself after kParkNsMax, so a lost wake-up causes only a delay, which a
+// test cannot distinguish from a busy machine. Here no sleep ends by itself: the program is linked
+// with --wrap=syscall, which sets kSleepNs for every futex_waitv and counts how each one ended. A
+// sleep ended by the clock is a lost wake-up. Only after a publisher was killed, which rings no
+// bell, do sleeps have the set's own duration.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -59,7 +59,7 @@ struct Command {
   bool signals;  // signals the eventfd
 };
 
-// A bus, its publisher in a process, and its subscriber in the set.
+// A bus, its publisher in another process, and its subscriber in the set.
 class Bus {
  public:
   Bus(std::string directory, int event) : directory_(std::move(directory)), event_(event) {
@@ -99,7 +99,7 @@ class Bus {
     expected += command.records;
   }
 
-  // One call of the subscriber, which is ready.
+  // Makes one call on the subscriber, which is ready.
   void take() {
     const Result<Item> item = subscriber->next(Deadline::now());
     kind = came(item);
@@ -160,7 +160,7 @@ class Torture {
     });
   }
 
-  // Replaces a killed publisher of the same bus.
+  // Kills a publisher, and replaces it on the same bus.
   void kill_one() {
     Bus& bus = *buses_[random_() % kBuses];
     sleeps.are_long = false;
@@ -260,7 +260,7 @@ TEST_CASE("Without futex_waitv a set of sixteen buses takes every record all the
 extern "C" {
 long __real_syscall(long number, ...);
 
-// The linker's replacement of syscall, with which a set sleeps on futexes.
+// The linker's replacement for syscall, with which a set sleeps on futexes.
 long __wrap_syscall(long number, ...) {
   va_list list;
   va_start(list, number);

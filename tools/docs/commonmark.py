@@ -1,8 +1,8 @@
 """Renders Markdown as GitHub does, and shows adjacent code blocks of several languages as tabs.
 
-MkDocs uses Python-Markdown, which differs from CommonMark. The content of a list item is indented by 4. A
-list or an item cannot follow a paragraph directly. `\\|` in the code of a table is two characters. A
-heading loses a # at its end.
+MkDocs uses Python-Markdown, which differs from CommonMark. The content of a list item is indented
+by 4. A list or an item cannot directly follow a paragraph. `\\|` in code in a table is two
+characters. A heading loses a trailing #.
 """
 
 import re

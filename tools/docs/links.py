@@ -1,7 +1,7 @@
 """Adds files outside docs/ to the site if a page links to them, as project/PATH.
 
-Markdown becomes a page, source code a page that shows it, and a picture remains a picture. The links of
-all pages are rewritten here, so that the pages also work on GitHub.
+Markdown becomes a page, source code becomes a page that shows it, and a picture stays a picture.
+The links on all pages are rewritten here, so that the pages also work on GitHub.
 """
 
 import os
@@ -24,7 +24,7 @@ def in_tree(page, target):
 
 
 def in_site(path):
-    """The path of a file of the tree in the site."""
+    """The path in the site of a file in the tree."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return f"project/{path}" + ("" if path.endswith(PLAIN) else ".md")

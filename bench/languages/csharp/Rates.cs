@@ -1,4 +1,4 @@
-// The rates of the package. See README.md of the parent folder.
+// The rates of the package. See README.md in the parent folder.
 using System;
 using System.Collections.Generic;
 using System.Globalization;

@@ -1,4 +1,4 @@
-// Command rates measures the Go package. See README.md of the parent folder.
+// Command rates measures the Go package. See README.md in the parent folder.
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 	"lapwing.example/go/lapwing"
 )
 
-// A publisher without a journal never waits. Other waits have no deadline, because a context with
-// one reads the clock in each call.
+// A publisher without a journal never waits. Other waits have no deadline, because a context with a deadline
+// reads the clock in each call.
 
 const (
 	rateBytes     = 56 // bytes per record
@@ -255,7 +255,7 @@ func roundTrips(s step, trip func()) string {
 	return fmt.Sprintf("ns=%.1f", median(blocks))
 }
 
-// Receive and Send copy 32 bytes, but need one cgo call less than a view and a claim.
+// Receive and Send copy 32 bytes, but need one cgo call fewer than a view and a claim.
 
 func rateChannelEcho(s step) string {
 	ctx, options := context.Background(), lapwing.ChannelOptions{Wait: lapwing.WaitBusy}

@@ -4,7 +4,7 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 
-/** The timed passes of a rate. The first one is a warm-up and not counted. */
+/** The timed passes of a rate. The first one is a warm-up and is not counted. */
 final class Passes {
   private static final ThreadMXBean THREADS =
       (ThreadMXBean) ManagementFactory.getThreadMXBean();

@@ -18,7 +18,7 @@ import lapwing.Subscriber;
 import lapwing.SubscriberOptions;
 import lapwing.WaitMode;
 
-/** The rates of reading and publishing records. See README.md of the parent folder. */
+/** The rates of reading and publishing records. See README.md in the parent folder. */
 final class Rates {
   static final int RECORD_BYTES = 56;
 

@@ -1,5 +1,5 @@
-// The rates of the package. See README.md of bench/languages. Waits retry immediately in this
-// thread, because a wait of the package would take a turn of the event loop.
+// The rates of the package. See README.md in bench/languages. Waits retry immediately on this thread, because the
+// package's waits would each take a turn of the event loop.
 import { getHeapStatistics, GCProfiler } from 'node:v8';
 import { Batch, Consumer, LapwingError, Listener, Producer, Publisher, Subscriber } from 'lapwing';
 
@@ -24,8 +24,7 @@ function nsOf(work) {
   return (performance.now() - began) * NS_PER_MS;
 }
 
-/** The median time of the passes, in ns per record. `pass` returns the ns of one. One more pass
- * warms up. */
+/** The median time of the passes, in ns per record. `pass` returns its time in ns. One more pass is a warm-up. */
 function medianPassNs(pass) {
   const records = number('records');
   const each = Array.from({ length: number('passes') + 1 }, () => pass(records) / records);

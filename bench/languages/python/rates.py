@@ -1,4 +1,4 @@
-"""The rates of Python. See README.md of the parent folder."""
+"""The rates of Python. See README.md in the parent folder."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def publisher_at(directory: str, capacity: int) -> lapwing.Publisher:
 
 
 def median_pass(step: Step, timed: Callable[[], int]) -> str:
-    """The ns per record of the median pass, each run by timed(). The first one warms up."""
+    """The ns per record of the median pass, each run by timed(). The first is a warm-up."""
     passes = [timed() for _ in range(step.number("passes") + 1)]
     return f"{statistics.median_high(passes[1:]) / step.number('records'):.3f}"
 
 
 def median_round_trip(step: Step, round_trip: Callable[[], None]) -> str:
-    """The ns per round trip in the median block. The first block warms up."""
+    """The ns per round trip in the median block. The first block is a warm-up."""
     blocks = []
     for _ in range(step.number("count") // ROUND_TRIPS):
         started = ns()
@@ -120,7 +120,7 @@ def _(step: Step) -> str:
 
 @rate("to-arrow")
 def _(step: Step) -> str:
-    """Converts records of dbn.mbp-1 to an Arrow batch, and copies them, alternating.
+    """Converts dbn.mbp-1 records to an Arrow batch, and copies them, alternately.
 
     copy: the time of the copy divided by the time of the batch, in the median pass.
     """
@@ -166,7 +166,7 @@ def _(step: Step) -> str:
     return publishing(step, bytes(RECORD_BYTES), step.number("records"))
 
 
-# ---- there and back, by two buses
+# ---- there and back, over two buses
 
 
 class BothWays:
@@ -216,7 +216,7 @@ def _(step: Step) -> str:
         return f"ns={median_round_trip(step, round_trip)}"
 
 
-# ---- there and back, by two channels
+# ---- there and back, over two channels
 
 
 @rate("channel-echo")

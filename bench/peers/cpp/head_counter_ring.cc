@@ -1,6 +1,6 @@
-// The ring of most articles: slots, and one counter of written records. A reader that is a lap
-// behind jumps to the oldest slot, but cannot detect that the slot is being written while it
-// copies. Therefore its records may be torn, which is counted. It shows the speed without this
+// The ring described in most articles: slots, and one counter of written records. A reader that is
+// a lap behind jumps to the oldest slot, but cannot detect that the slot is being written while it
+// copies. Therefore its records may be torn, and these are counted. It shows the speed without this
 // check.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// A log-linear histogram of durations and its percentiles, the same in all languages of the peers.
+// A log-linear histogram of durations and its percentiles, the same in all of the peers' languages.
 //
 // Below 128 ns a bucket is one nanosecond. Above, there are 64 buckets per power of two. A
 // percentile is the largest duration of its bucket, or the exact maximum if that is smaller, so it

@@ -30,7 +30,7 @@ constexpr std::uint64_t kChunks = 4096;  // two full queues, plus chunks held by
 constexpr std::size_t kChunkStepBytes = 64;
 constexpr std::uint32_t kWordAlignment = alignof(std::uint64_t);
 
-// RouDi must be notified when a side ends; otherwise it aborts at its own end.
+// RouDi must be notified when a side ends; otherwise it aborts when it ends.
 volatile std::sig_atomic_t told_to_end = 0;
 
 iox::capro::IdString_t id_of(const std::string& text) {
@@ -102,7 +102,7 @@ class Iceoryx {
   std::optional<iox::popo::UntypedSubscriber> in_;
 };
 
-// Killed clients cause RouDi to abort, so a RouDi of another user must not be used.
+// Killed clients cause RouDi to abort, so another user's RouDi must not be used.
 void refuse_another_roudi() {
   const int descriptor = open("/tmp/iox-unique-roudi.lock", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -110,7 +110,7 @@ void refuse_another_roudi() {
   close(descriptor);
 }
 
-// Becomes RouDi, with chunks of one size. The lock is on a folder and belongs to RouDi until it
+// Becomes RouDi, with chunks of one size. The lock is on a folder, and RouDi holds it until it
 // ends.
 [[noreturn]] void drive(const Options& options) {
   const std::string parent = options.shared.substr(0, options.shared.rfind('/'));

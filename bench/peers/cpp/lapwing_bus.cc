@@ -1,5 +1,5 @@
-// Lapwing's bus without a journal, because its peers have none. Used as README.md recommends: with
-// batches where possible, and busy readers.
+// Lapwing's bus without a journal, because its peers have none. It is used as README.md recommends:
+// with batches where possible, and with busy readers.
 #include <chrono>
 #include <optional>
 #include <utility>

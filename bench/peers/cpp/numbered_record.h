@@ -67,7 +67,7 @@ class Arrivals {
   std::uint64_t torn() const { return torn_; }
   std::uint64_t out_of_order() const { return out_of_order_; }
   std::uint64_t last() const { return last_; }
-  // The number of lost records of `published`. Torn records count as torn, not as lost.
+  // The number of `published` records that were lost. Torn records count as torn, not as lost.
   std::uint64_t lost(std::uint64_t published) const {
     const std::uint64_t came = in_order_ + torn_;
     return came < published ? published - came : 0;

@@ -1,4 +1,4 @@
-// The arguments of a peer's program, the files that synchronize the two sides, and failure. The
+// The arguments of a peer's program, the files that synchronize the two sides, and failures. The
 // interface is described in bench/peers/README.md.
 //
 // Thread safety: free functions, any thread.

@@ -46,7 +46,7 @@ void print_arrivals(const Arrivals& arrivals, std::uint64_t published, Pace pace
                     std::int64_t reported_lost);
 void print_steady(double seconds, const SteadyFigures& figures);
 void print_witness(const Arrivals& arrivals, std::uint64_t longest_silence_ns);
-// Prints only the percentiles of durations from standard input, one per line.
+// Prints only the percentiles of durations read from standard input, one per line.
 void print_histogram_of_input();
 
 }  // namespace lapwing::peers

@@ -125,7 +125,7 @@ void run_echo(const Options& options, Peer& peer) {
 }
 
 // Announces that all records have been published, and stays until they are received. Records that
-// were taken may still have to be sent, and the memory may disappear with this side.
+// were taken may not have been sent yet, and the memory may disappear with this side.
 template <typename Peer>
 void announce_and_stay(const Options& options, Peer& peer) {
   announce(options, "published");
@@ -182,7 +182,7 @@ void run_saturated_subscriber(const Options& options, Peer& peer) {
     if (empty_looks == kLooksBetweenClocks) last_ns = now;
     if (now - std::max(last_ns, over_ns) > kSilenceNsMax) {
       if (over_ns != 0) break;
-      // An earlier silence may be caused by this side, if it did not run meanwhile.
+      // An earlier silence may be this side's fault, if it was not running then.
       if (is_announced(options, "published")) over_ns = now_ns();
     }
     if (now - std::max(last_ns, opened_ns) > kStuckNsMax) fail("the publisher has been silent");
@@ -259,7 +259,7 @@ void run_discarding_subscriber(Peer& peer) {
   }
 }
 
-// Receives records after number `last` until `file` exists and then no record has arrived for a
+// Receives records after number `last` until `file` exists and no record has arrived for a
 // while.
 template <typename Peer>
 Heard listen_until(const Options& options, Peer& peer, const std::string& file,

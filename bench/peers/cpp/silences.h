@@ -11,9 +11,9 @@
 
 namespace lapwing::peers {
 
-// A sound is a record, or several at once. The wait for the first one is not a silence, because
+// A sound is a record, or several at once. The wait for the first sound is not a silence, because
 // records may not have been published yet. The wait for a record that did not arrive before the end
-// is one.
+// is a silence.
 class Silences {
  public:
   explicit Silences(std::uint64_t since_ns) : last_ns_(since_ns) {}

@@ -1,6 +1,6 @@
 // ZeroMQ over ipc://: a pair for round trips, otherwise publish and subscribe, where a publisher
-// with a full queue drops the newest records. Its own threads transfer the bytes. Both sides poll
-// busily.
+// with a full queue drops the newest records. Its own threads transfer the bytes. Both sides
+// busy-poll.
 #include <unistd.h>
 #include <zmq.h>
 

@@ -11,7 +11,7 @@ static class ChannelSteps
 
     internal static readonly Handles<Listener> Listeners = new Handles<Listener>();
     internal static readonly Handles<Channel> Channels = new Handles<Channel>();
-    static readonly List<ulong> started = new List<ulong>(); // calls of clients, in the order of their starts
+    static readonly List<ulong> started = new List<ulong>(); // clients' calls, in the order in which they were started
     static readonly ConcurrentDictionary<string, ulong> served = new ConcurrentDictionary<string, ulong>();
 
     internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>

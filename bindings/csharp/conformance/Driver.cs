@@ -1,4 +1,4 @@
-// The conformance driver of C#: see tests/conformance/bindings/README.md.
+// The conformance driver for C#: see tests/conformance/bindings/README.md.
 using System;
 using System.Collections.Generic;
 using System.Linq;

@@ -1,4 +1,4 @@
-// A fork by native code while objects are open. The child only has the thread that forked. It must not collect garbage,
+// A fork by native code while objects are open. The child has only the thread that forked. It must not collect garbage,
 // and ends without the runtime.
 using System;
 using System.Linq;

@@ -1,4 +1,4 @@
-// Steps that misuse the package: see the section "Misuse" of tests/conformance/bindings/README.md.
+// Steps that misuse the package: see the section "Misuse" in tests/conformance/bindings/README.md.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -15,7 +15,7 @@ static class MisuseSteps
 
     const int DroppedRows = 1000;
     const int CollectionsMax = 100;
-    const int BeginMs = 100; // time for a new thread to begin to wait
+    const int BeginMs = 100; // time for a new thread to start waiting
     const int ExitCode = 7;
 
     static Publisher dropped; // opened by misuse.open-dropped, released by misuse.drop
@@ -83,7 +83,7 @@ static class MisuseSteps
         return (Consumer)accept.GetAwaiter().GetResult();
     }
 
-    /// <summary>Opens one object of each kind. The values are calls to them.</summary>
+    /// <summary>Opens one object of each kind. The values are calls on them.</summary>
     static Dictionary<LapwingObject, Action> OneOfEach(string directory)
     {
         const string path = "own.sock";

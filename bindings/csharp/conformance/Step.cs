@@ -6,7 +6,7 @@ using System.Globalization;
 using System.Threading;
 using Lapwing;
 
-/// <summary>An answer that is not the name of a library error, or has more after the name.</summary>
+/// <summary>An answer that is not the name of a library error, or that has more text after the name.</summary>
 sealed class AnswerException : Exception
 {
     internal AnswerException(string lines) : base(lines) { }

@@ -1,4 +1,4 @@
-// Prints the best bid and ask of an instrument on a bus of dbn.mbo each time they change.
+// Prints the best bid and ask of an instrument on a dbn.mbo bus each time they change.
 //
 //   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
 //   mono TopOfBook.exe ./es 60000 1

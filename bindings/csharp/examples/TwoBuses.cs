@@ -1,4 +1,4 @@
-// Reads two buses in one thread until both are closed. Prints each item as it arrives, and totals once a second.
+// Reads two buses on one thread until both are closed. Prints each item as it arrives, and totals once a second.
 //
 //   lapwing publish --bus ./es --source synthetic:records=1000 --pace 100 &
 //   lapwing publish --bus ./nq --source synthetic:records=1000 --pace 300 &

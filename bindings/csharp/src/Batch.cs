@@ -49,7 +49,7 @@ namespace Lapwing
             raw->conflated = conflatedPin.AddrOfPinnedObject();
         }
 
-        /// <summary>Makes a batch from an item, to pass it to a call.</summary>
+        /// <summary>Creates a batch from an item, to pass it to a call.</summary>
         internal static Batch Of(Item item)
         {
             if (item is Records records) return new Batch(records);
@@ -100,7 +100,8 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Begins the use by a call. The memory stays valid until EndUse, even if Dispose is called.</summary>
+        /// <summary>Marks the batch as in use by a call. The memory stays valid until EndUse, even after
+        /// Dispose.</summary>
         internal lapwing_batch* BeginUse()
         {
             switch (Interlocked.CompareExchange(ref state, InUse, Idle))
@@ -123,7 +124,7 @@ namespace Lapwing
         /// <summary>A column: the sequence of each row of records, or null without columns.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>A column: how many older records each row replaces, or null without columns.</summary>
+        /// <summary>A column: the number of older records each row replaces, or null without columns.</summary>
         public ulong[] Conflated { get; }
 
         public BatchKind Kind => (BatchKind)Raw->kind;
@@ -134,7 +135,7 @@ namespace Lapwing
         /// <summary>The sequence of row 0. Row i is First + i, unless IsSparse.</summary>
         public ulong First => Raw->first;
 
-        /// <summary>Size in bytes of a record or of an entry of a state.</summary>
+        /// <summary>Size in bytes of a record or a state entry.</summary>
         public int RowBytes => (int)Raw->row_bytes;
 
         /// <summary>True if the rows' sequences are not consecutive: see Sequences.</summary>
@@ -163,7 +164,7 @@ namespace Lapwing
         internal RowTypes Types { get; set; }
 
         /// <summary>
-        /// Copies all rows into structs and returns how many. If the bus has a schema, each struct type is compared
+        /// Copies all rows into structs and returns their number. If the bus has a schema, each struct type is compared
         /// with it once. If they differ, fails with record-size and names the first field that differs.
         /// </summary>
         public int CopyTo<T>(T[] rows, int begin = 0)
@@ -186,7 +187,7 @@ namespace Lapwing
             if (conflatedPin.IsAllocated) conflatedPin.Free();
         }
 
-        /// <summary>Frees the memory. Idempotent. If a call uses it, it is freed when that call returns.</summary>
+        /// <summary>Frees the memory. Idempotent. If a call is using it, it is freed when that call returns.</summary>
         public void Dispose()
         {
             int before;

@@ -95,7 +95,7 @@ namespace Lapwing
             LostThrough = raw->lost_through;
         }
 
-        /// <summary>False within an event of the venue.</summary>
+        /// <summary>False within a venue event.</summary>
         public bool IsSettled { get; }
 
         /// <summary>Its orders may differ from the venue's.</summary>
@@ -139,7 +139,7 @@ namespace Lapwing
             Digest = raw->digest;
         }
 
-        /// <summary>No book is within an event of the venue, and no state is being loaded.</summary>
+        /// <summary>No book is within a venue event, and no state is being loaded.</summary>
         public bool IsSettled { get; }
 
         public bool IsLoading { get; }
@@ -155,7 +155,7 @@ namespace Lapwing
         public ulong Digest { get; }
     }
 
-    /// <summary>Order books of a bus of dbn.mbo. Pass it every item or batch of one subscriber, in order.</summary>
+    /// <summary>Order books of a dbn.mbo bus. Pass it every item or batch of one subscriber, in order.</summary>
     public sealed unsafe class Books : LapwingObject
     {
         readonly BooksHandle handle;

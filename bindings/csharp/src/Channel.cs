@@ -19,13 +19,13 @@ namespace Lapwing
         /// <summary>Size limit of one message; null: 64 KiB.</summary>
         public int? MessageBytesMax { get; set; }
 
-        /// <summary>Accepted unanswered calls, and untaken one-way messages; null: 64.</summary>
+        /// <summary>Limit on accepted unanswered calls, and on untaken one-way messages; null: 64.</summary>
         public int? CallWindow { get; set; }
 
         /// <summary>null: backoff.</summary>
         public WaitStrategy? Wait { get; set; }
 
-        /// <summary>Accept or connect only to this user.</summary>
+        /// <summary>The only user to accept or to connect to.</summary>
         public uint? PeerUid { get; set; }
 
         /// <summary>Allocate this side's memory on that node, or fail.</summary>
@@ -34,7 +34,7 @@ namespace Lapwing
         /// <summary>How long Connect retries while there is no listener; null: it tries once.</summary>
         public TimeSpan? Retry { get; set; }
 
-        /// <summary>Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.</summary>
+        /// <summary>Align payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8.</summary>
         public bool Aligned { get; set; }
 
         /// <summary>Use huge pages, or fail.</summary>
@@ -43,7 +43,7 @@ namespace Lapwing
         /// <summary>Use a fence for each message instead of a system call.</summary>
         public bool NoMembarrier { get; set; }
 
-        /// <summary>Deliver replies that arrive after their call ended, marked late.</summary>
+        /// <summary>Deliver replies that arrive after the end of their call, marked as late.</summary>
         public bool LateReplies { get; set; }
 
         internal unsafe lapwing_channel_options Raw(Kept kept)
@@ -116,7 +116,7 @@ namespace Lapwing
         /// <summary>The same on both sides.</summary>
         public Id ConnectionId { get; }
 
-        /// <summary>Size limit of a message: received ones for a consumer, otherwise sent ones.</summary>
+        /// <summary>Size limit of messages that arrive (consumer) or are sent (otherwise).</summary>
         public long MessageBytesMax { get; }
 
         public ulong Sent { get; }

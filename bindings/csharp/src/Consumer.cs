@@ -36,7 +36,7 @@ namespace Lapwing
         public void Dispose() => isDisposed = true;
     }
 
-    /// <summary>The receiving side of a channel. An iteration ends when the producer has closed.</summary>
+    /// <summary>The receiving side of a channel. An iteration ends when the producer has closed it.</summary>
     public sealed unsafe class Consumer : Channel, IEnumerable<Message>
     {
         const int IteratedMessages = 64;
@@ -98,7 +98,7 @@ namespace Lapwing
             return copies;
         }
 
-        /// <summary>Gives the first `count` messages of the last peek back to the producer.</summary>
+        /// <summary>Releases the first `count` messages of the last peek to the producer.</summary>
         public void Release(int count)
         {
             CheckViews(count);

@@ -33,7 +33,7 @@ namespace Lapwing
         }
 
         /// <summary>Locks and reads the file, and creates it if it is missing.</summary>
-        /// <param name="isDurable">A commit survives a power cut. Each commit costs a sync.</param>
+        /// <param name="isDurable">Commits survive a power cut. Each commit costs a sync.</param>
         /// <param name="timeout">How long to wait for the lock; null: 1 s.</param>
         public static Cursor Open(string path, bool isDurable = false, TimeSpan? timeout = null) =>
             Library.With(() => new Cursor(Opened(path, isDurable, timeout ?? Time.OfCursor)));
@@ -63,7 +63,7 @@ namespace Lapwing
             return new Commit(new Position(position), bytes, file);
         }
 
-        /// <summary>Records that everything up to `position` is processed.</summary>
+        /// <summary>Records that everything up to `position` has been processed.</summary>
         public void Commit(Position position, ulong outputBytes = 0, ulong outputFile = 0)
         {
             if (position == null) throw new ArgumentNullException(nameof(position));

@@ -8,7 +8,7 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>A call or a one-way message of the other side.</summary>
+    /// <summary>A call or a one-way message from the other side.</summary>
     public sealed class Incoming
     {
         internal Incoming(ulong call, Message message)
@@ -86,7 +86,7 @@ namespace Lapwing
         public Task<Message> CallAsync(Message request, CancellationToken token = default(CancellationToken)) =>
             Run(() => Call(request), token);
 
-        /// <summary>Sends a request, whose reply must arrive within the timeout. Returns the call's number.</summary>
+        /// <summary>Sends a request. Its reply must arrive within the timeout. Returns the call's number.</summary>
         public ulong StartCall(Message request, TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -147,7 +147,7 @@ namespace Lapwing
             LapwingException.Check(Native.lapwing_channel_cancel(Handle, call, &error), &error);
         }
 
-        /// <summary>Waits for the next call or one-way message of the other side.</summary>
+        /// <summary>Waits for the next call or one-way message from the other side.</summary>
         public Incoming Next(TimeSpan? timeout = null)
         {
             lapwing_error error;
@@ -210,7 +210,7 @@ namespace Lapwing
             LapwingException.Check(result, &error);
         }
 
-        /// <summary>Sends one-way messages and returns how many. An exception's Sent is the number sent.</summary>
+        /// <summary>Sends one-way messages and returns their number. An exception's Sent is the number sent.</summary>
         public int Send(IReadOnlyList<Message> messages, TimeSpan? timeout = null) => SendAll(messages, timeout);
 
         public void Send(Message message, TimeSpan? timeout = null) => SendAll(new[] { message }, timeout);

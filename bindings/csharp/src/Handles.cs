@@ -21,7 +21,7 @@ namespace Lapwing
         /// <summary>A call that may wait is running.</summary>
         internal volatile bool IsWaiting;
 
-        /// <summary>The end of the program has ended that call. Its thread must not continue.</summary>
+        /// <summary>That call ended because the program is ending. Its thread must not continue.</summary>
         internal volatile bool IsEnded;
 
         internal virtual void Raise() { }
@@ -144,8 +144,8 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// The library must not lose a source during a wait. So the set holds a reference to the handle of each source. It
-    /// keeps a disposed handle alive until the source has left the set.
+    /// A source must not be destroyed during a wait. So the set holds a reference to each source's handle, which keeps
+    /// a disposed handle alive until the source has left the set.
     /// </summary>
     sealed class WaitSetHandle : NativeHandle
     {
@@ -188,7 +188,7 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// An object of the library. Only one thread may use it at a time, except for Interrupt and Dispose.
+    /// A library object. Only one thread may use it at a time, except for Interrupt and Dispose.
     /// </summary>
     public abstract class LapwingObject : IDisposable
     {
@@ -235,7 +235,7 @@ namespace Lapwing
         public virtual void Interrupt() => handle.Interrupt();
 
         /// <summary>
-        /// Frees everything without waiting. A call that is running in another thread is interrupted, and the object is
+        /// Frees everything without waiting. A call that is running on another thread is interrupted, and the object is
         /// freed when it returns. The object leaves its wait set.
         /// </summary>
         public virtual void Dispose()

@@ -20,7 +20,7 @@ namespace Lapwing
 
         public Id JournalId { get; }
 
-        /// <summary>The oldest sequence that retention has kept.</summary>
+        /// <summary>The oldest retained sequence.</summary>
         public ulong Oldest { get; }
 
         /// <summary>The newest sequence that can be read.</summary>
@@ -82,7 +82,8 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Returns the sequence to read from to get every record published at or after `utcNs`.</summary>
+        /// <summary>Returns the sequence from which to read to get every record published at or after
+        /// `utcNs`.</summary>
         public ulong FindTime(ulong utcNs)
         {
             lapwing_error error;

@@ -1,4 +1,4 @@
-// The items of a subscriber, in order: records, entries of a state, or one event.
+// The items of a subscriber, in order: records, state entries, or one event.
 using System;
 
 namespace Lapwing
@@ -71,7 +71,7 @@ namespace Lapwing
         /// <summary>The sequence of each row if IsSparse, and null otherwise.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>How many older records each row replaces if IsSparse, and null otherwise.</summary>
+        /// <summary>The number of older records each row replaces if IsSparse, and null otherwise.</summary>
         public ulong[] Conflated { get; }
 
         /// <summary>True if the rows' sequences are not consecutive.</summary>
@@ -81,7 +81,7 @@ namespace Lapwing
         public ulong Sequence(int row) => IsSparse ? Sequences[row] : First + (ulong)row;
     }
 
-    /// <summary>Entries of a checkpoint's state, delivered after a start from a snapshot.</summary>
+    /// <summary>State entries from a checkpoint, delivered after a start from a snapshot.</summary>
     public sealed class State : Rows
     {
         internal State(Batch batch) : base(batch) { }
@@ -111,7 +111,7 @@ namespace Lapwing
             Words = Text.Of(raw->text, 512);
         }
 
-        /// <summary>The event of C, to pass it to a call.</summary>
+        /// <summary>The C event, to pass it to a call.</summary>
         internal lapwing_event Raw { get; }
 
         public EventKind Kind { get; }

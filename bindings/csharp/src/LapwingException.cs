@@ -24,7 +24,7 @@ namespace Lapwing
         /// <summary>After Publish: the last published sequence, or 0 if none was published.</summary>
         public ulong LastPublished { get; internal set; }
 
-        /// <summary>After Send: how many messages were sent.</summary>
+        /// <summary>After Send: the number of messages sent.</summary>
         public int Sent { get; internal set; }
 
         /// <summary>After Finish and FinishAny: the number of the call that ended without a reply.</summary>

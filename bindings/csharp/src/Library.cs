@@ -58,8 +58,8 @@ namespace Lapwing
 
         /// <summary>Returns the result of `make` after the library has been loaded.</summary>
         /// <remarks>
-        /// Mono looks for a function's library when it compiles the method that calls it. So `make` must be a separate
-        /// method, which is compiled after the library has been loaded.
+        /// Mono looks for a function's library when it compiles the method that calls the function. So `make` must be a
+        /// separate method, which is compiled after the library has been loaded.
         /// </remarks>
         internal static T With<T>(Func<T> make)
         {

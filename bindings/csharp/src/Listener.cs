@@ -17,7 +17,7 @@ namespace Lapwing
 
         internal ListenerHandle Handle => handle;
 
-        /// <param name="peerUid">Accept only this user; null: this user and root.</param>
+        /// <param name="peerUid">The only user to accept; null: this user and root.</param>
         public static Listener Open(string path, uint? peerUid = null) =>
             Library.With(() => new Listener(Opened(path, peerUid)));
 
@@ -34,7 +34,8 @@ namespace Lapwing
             return new ListenerHandle(pointer);
         }
 
-        /// <summary>Replaces the listener at `path`, as soon as that one accepts a peer or calls Tend.</summary>
+        /// <summary>Replaces the listener at `path`, as soon as the old listener accepts a peer or calls
+        /// Tend.</summary>
         public static Listener TakeOver(string path, uint? peerUid = null, TimeSpan? timeout = null) =>
             Library.With(() => new Listener(TakenOver(path, peerUid, timeout)));
 
@@ -89,7 +90,7 @@ namespace Lapwing
             return new ChannelHandle(pointer);
         }
 
-        /// <summary>Drops silent clients and lets a successor take over. Call it while a peer is served.</summary>
+        /// <summary>Drops silent clients and lets a successor take over. Call it while serving a peer.</summary>
         public void Tend()
         {
             lapwing_error error;
@@ -98,8 +99,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Returns a descriptor that is readable when the last call, accept or Tend, has work to do. Fails with closed
-        /// after a successor has taken over.
+        /// Returns a descriptor that is readable when the call that was made last, accept or Tend, has work to do.
+        /// Fails with closed after a successor has taken over.
         /// </summary>
         public int Descriptor()
         {

@@ -29,7 +29,7 @@ namespace Lapwing
 
         /// <summary>
         /// Returns the oldest queued line, or null if the queue is empty. `dropped` is the number of lines lost before
-        /// it.
+        /// that line.
         /// </summary>
         public static string Read(out ulong dropped)
         {

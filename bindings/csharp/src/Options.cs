@@ -46,7 +46,7 @@ namespace Lapwing
             to = Time.Ns(value);
         }
 
-        /// <summary>The same; Timeout.InfiniteTimeSpan is -1.</summary>
+        /// <summary>The same, but Timeout.InfiniteTimeSpan sets -1.</summary>
         internal static void SpanOrInfinite(string name, TimeSpan? value, ref long to)
         {
             if (value == Timeout.InfiniteTimeSpan) to = -1;

@@ -14,7 +14,7 @@ namespace Lapwing
             new Producer(Connected(path, ChannelRole.Producer, options, timeout));
 
         /// <summary>
-        /// Copies messages into the channel and returns how many. An exception's Sent is the number sent.
+        /// Copies messages into the channel and returns their number. An exception's Sent is the number sent.
         /// </summary>
         public int Send(IReadOnlyList<Message> messages, TimeSpan? timeout = null) => SendAll(messages, timeout);
 

@@ -44,7 +44,7 @@ namespace Lapwing
         public ulong RetainBytes { get; set; }
 
         /// <summary>
-        /// A segment is removed when its newest record is this old; null and Timeout.InfiniteTimeSpan: never.
+        /// A segment is removed once its newest record is older than this; null and Timeout.InfiniteTimeSpan: never.
         /// </summary>
         public TimeSpan? RetainAge { get; set; }
 
@@ -57,7 +57,7 @@ namespace Lapwing
         /// <summary>Raw DBN metadata of the feed.</summary>
         public byte[] Metadata { get; set; }
 
-        /// <summary>Id of the source of the records, stored in the journal.</summary>
+        /// <summary>Id of the records' source, stored in the journal.</summary>
         public ulong SourceId { get; set; }
 
         /// <summary>Number of records of the source before the first published one.</summary>
@@ -66,7 +66,7 @@ namespace Lapwing
         /// <summary>Publish without a journal: readers cannot recover lapped records.</summary>
         public bool NoJournal { get; set; }
 
-        /// <summary>The ring is backed by huge pages, or Open fails.</summary>
+        /// <summary>Back the ring with huge pages, or fail.</summary>
         public bool HugePages { get; set; }
 
         /// <summary>Continue SourceId after its records in the journal.</summary>
@@ -77,7 +77,7 @@ namespace Lapwing
         /// </summary>
         public bool Restamped { get; set; }
 
-        /// <summary>A gid whose members may read.</summary>
+        /// <summary>Gid of a group whose members may read the bus.</summary>
         public uint? Group { get; set; }
 
         internal unsafe lapwing_publisher_options Raw(Kept kept)
@@ -165,7 +165,7 @@ namespace Lapwing
 
         public ulong VoidLast { get; }
 
-        /// <summary>How often Publish waited for the journal.</summary>
+        /// <summary>Number of times that Publish waited for the journal.</summary>
         public ulong JournalStalls { get; }
 
         public ulong JournalStallNsMax { get; }
@@ -223,7 +223,7 @@ namespace Lapwing
             Publish(records, 0, records.Length, timeout);
 
         /// <summary>
-        /// The same for a part of an array. `recordBytes` is the record size; 0: the bus's record size.
+        /// The same for a part of an array. `recordBytes` is the record size; 0: the record size of the bus.
         /// </summary>
         public ulong Publish(byte[] records, int begin, int bytes, TimeSpan? timeout = null, int recordBytes = 0)
         {

@@ -7,8 +7,9 @@ using System.Runtime.InteropServices;
 namespace Lapwing
 {
     /// <summary>
-    /// A struct that is copied as bytes. It may contain numbers, enumerations, fixed buffers and structs of them. A
-    /// reference would be overwritten with bytes of a bus, and bool and char have different sizes outside the runtime.
+    /// A struct that is copied as bytes. It may contain numbers, enumerations, fixed buffers and structs of these. A
+    /// reference would be overwritten with bytes from a bus, and bool and char have different sizes outside the
+    /// runtime.
     /// </summary>
     static class RecordType<T>
         where T : struct

@@ -48,7 +48,7 @@ namespace Lapwing
             return schema;
         }
 
-        /// <summary>Throws if the fields of T differ. The caller must refuse a struct of another size.</summary>
+        /// <summary>Throws if the fields of T differ. The caller must refuse a struct of a different size.</summary>
         internal void Check<T>()
             where T : struct
         {

@@ -47,7 +47,7 @@ namespace Lapwing
             { FieldType.Char, typeof(byte) },
         };
 
-        /// <summary>A C function that writes as much of a schema as fits into the memory.</summary>
+        /// <summary>A C function that writes as much of a schema as fits into the buffer.</summary>
         delegate int Source(
             lapwing_schema* schema, lapwing_field* fields, UIntPtr fieldsMax, byte* text, UIntPtr textBytesMax,
             lapwing_error* error);
@@ -78,7 +78,7 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Returns the current schema of a bus, from disk. Subscriber.Schema returns that of the records which a
+        /// Returns the current schema of a bus, from disk. Subscriber.Schema returns the schema of the records that a
         /// subscriber delivers.
         /// </summary>
         public static Schema OfBus(string directory) => Library.With(() => Loaded(directory, null));
@@ -125,9 +125,9 @@ namespace Lapwing
             ?? throw new ArgumentException($"{Name} has no field '{name}'", nameof(name));
 
         /// <summary>
-        /// Throws if the struct T does not match these records. The name, offset, size and type of each field must be
-        /// those of the schema. Case and underscores of names are ignored. Spare fields may be missing, and members
-        /// whose names begin with "Spare" may replace them.
+        /// Throws if the struct T does not match these records. The name, offset, size and type of each field must
+        /// match the schema. Case and underscores in names are ignored. Spare fields may be missing, and members whose
+        /// names begin with "Spare" may replace them.
         /// </summary>
         public void Check<T>()
             where T : struct
@@ -214,8 +214,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Copies one field of all rows to `into`, and returns how many. T is long for Int64, double for Float64 and
-        /// so on, and byte for Char.
+        /// Copies one field of all rows to `into`, and returns the number of rows. T is long for Int64, double for
+        /// Float64 and so on, and byte for Char.
         /// </summary>
         public int Column<T>(Batch batch, string name, T[] into)
             where T : struct

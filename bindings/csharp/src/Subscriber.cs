@@ -51,7 +51,7 @@ namespace Lapwing
         /// <summary>The newest record now, or 0 while no bus is attached.</summary>
         public ulong Head { get; }
 
-        /// <summary>How many records the subscriber is behind Head.</summary>
+        /// <summary>Number of records that the subscriber is behind Head.</summary>
         public ulong Lag { get; }
 
         /// <summary>The last sequence that survives a power cut.</summary>
@@ -92,7 +92,7 @@ namespace Lapwing
         /// <summary>Records of other instruments, which were not delivered.</summary>
         public ulong Filtered { get; }
 
-        /// <summary>Records that were replaced by newer ones of the same key.</summary>
+        /// <summary>Records that were replaced by newer ones with the same key.</summary>
         public ulong Conflated { get; }
 
         /// <summary>Keys whose newest record waits for the end of the interval.</summary>
@@ -281,7 +281,7 @@ namespace Lapwing
         /// <summary>
         /// Returns the schema of the records, as of the last Session or Reset event that was read. The next session
         /// may have other fields in records of the same size. Fails with not-found if the bus has no schema, and with
-        /// misuse if no session was read yet.
+        /// misuse if no session has been read yet.
         /// </summary>
         public Schema Schema() => Lapwing.Schema.Delivered(handle);
 
@@ -330,7 +330,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Reads items through a batch, which grows to the size of the rows.</summary>
+        /// <summary>Reads items through a batch, which grows to fit the rows.</summary>
         sealed class ItemReader : IDisposable
         {
             readonly Subscriber subscriber;

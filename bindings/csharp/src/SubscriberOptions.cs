@@ -23,7 +23,7 @@ namespace Lapwing
         /// <summary>Starts with the next record that is published.</summary>
         public static Start Live { get; } = new Start(StartKind.Live);
 
-        /// <summary>Starts with the oldest record that is kept.</summary>
+        /// <summary>Starts with the oldest retained record.</summary>
         public static Start Oldest { get; } = new Start(StartKind.Oldest);
 
         /// <summary>Starts with the state of the newest checkpoint, then the records after it.</summary>
@@ -56,10 +56,10 @@ namespace Lapwing
         /// <summary>How to wait; null: backoff.</summary>
         public WaitStrategy? Wait { get; set; }
 
-        /// <summary>Fold of a state; null: the schema's default.</summary>
+        /// <summary>Fold of the state; null: the schema's default fold.</summary>
         public string Fold { get; set; }
 
-        /// <summary>The schema that the records must have: a Schema or its JSON text; null: any.</summary>
+        /// <summary>The schema that the records must match: a Schema or its JSON text; null: any.</summary>
         public string Expect { get; set; }
 
         /// <summary>Symbols, even if all digits ("005930"), or numbers as "id:5930"; null: all.</summary>
@@ -70,11 +70,12 @@ namespace Lapwing
         /// </summary>
         public bool EndAtClose { get; set; }
 
-        /// <summary>How long to wait for a bus or a publisher; null: 30 s; Timeout.InfiniteTimeSpan: forever.</summary>
+        /// <summary>How long to wait for the bus or a publisher; null: 30 s; Timeout.InfiniteTimeSpan:
+        /// forever.</summary>
         public TimeSpan? Reattach { get; set; }
 
         /// <summary>
-        /// How long the publisher may take for the join; null: 10 s; Timeout.InfiniteTimeSpan: forever.
+        /// How long the publisher may take to answer the join; null: 10 s; Timeout.InfiniteTimeSpan: forever.
         /// </summary>
         public TimeSpan? FlushTimeout { get; set; }
 
@@ -84,7 +85,8 @@ namespace Lapwing
         /// <summary>Records behind the publisher until the event Behind; 0: no limit.</summary>
         public int BehindRecords { get; set; }
 
-        /// <summary>The same as a time; null and Timeout.InfiniteTimeSpan: no limit.</summary>
+        /// <summary>Time behind the publisher until the event Behind; null and Timeout.InfiniteTimeSpan: no
+        /// limit.</summary>
         public TimeSpan? BehindTime { get; set; }
 
         /// <summary>Deliver only the newest record of each key, once per interval.</summary>
@@ -100,7 +102,7 @@ namespace Lapwing
         public int MeasureEvery { get; set; }
 
         /// <summary>
-        /// Set this if the program only displays records. Its gaps and losses do not count in the bus's totals.
+        /// Set this if the program only displays records. The totals of the bus do not include its gaps and losses.
         /// </summary>
         public bool Observes { get; set; }
 

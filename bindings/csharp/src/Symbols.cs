@@ -30,8 +30,8 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// Maps symbols to instruments by date, from the feed's DBN metadata. A feed without metadata has no symbols. A
-    /// directory without a bus is an error, no-bus.
+    /// Maps symbols to instruments by date, from the feed's DBN metadata. A feed without metadata has no symbols. If
+    /// the directory has no bus, Open fails with no-bus.
     /// </summary>
     public sealed unsafe class Symbols : LapwingObject
     {
@@ -56,8 +56,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Returns the instrument of a symbol at that time, in UTC ns, or null if the symbol is unknown. Outside all
-        /// dates of the symbol, the mapping with the latest start date is used.
+        /// Returns the instrument of a symbol at that time, in UTC ns, or null if the symbol is unknown. If the time is
+        /// outside all of the symbol's dates, the mapping with the latest start date is used.
         /// </summary>
         public uint? Find(string symbol, ulong utcNs)
         {

@@ -25,7 +25,7 @@ namespace Lapwing
 
     static class Time
     {
-        // Default time that opening waits for another publisher or cursor to end, as in C++.
+        // Default time that an open waits for another publisher or cursor to end, as in C++.
         internal static readonly TimeSpan OfPublisher = TimeSpan.FromSeconds(10);
         internal static readonly TimeSpan OfCursor = TimeSpan.FromSeconds(1);
 

@@ -1,4 +1,4 @@
-// Waits for several sources in one thread.
+// Waits for several sources on one thread.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -77,10 +77,10 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// Waits for several buses, channels, listeners, descriptors and timers in one thread. A wait does not read from
+    /// Waits for several buses, channels, listeners, descriptors and timers on one thread. A wait does not read from
     /// the source that is ready: call the source itself, for example TryRead. A source with items left is ready again,
-    /// and so is one that has ended. Sources take turns. The set does not own its sources. A disposed source leaves
-    /// the set, even during a wait.
+    /// and so is one that has ended. Sources take turns. The set does not own its sources. A disposed source leaves the
+    /// set, even during a wait.
     /// </summary>
     public sealed unsafe class WaitSet : LapwingObject
     {
@@ -89,11 +89,11 @@ namespace Lapwing
         readonly Dictionary<ulong, Source> sources = new Dictionary<ulong, Source>(); // by Number; guarded by gate
         readonly List<Source> leaving = new List<Source>(); // once no call waits; guarded by gate
         int waits; // calls in Wait; guarded by gate
-        int isAsked; // 1 after an interrupt by the user, as opposed to Leave
+        int isAsked; // 1 after an interrupt by the user, as opposed to one by Leave
 
         delegate int Adding(ulong* number, lapwing_error* error);
 
-        /// <summary>Opens an empty set. `wait` is as for a subscriber.</summary>
+        /// <summary>Opens an empty set. `wait` has the same meaning as for a subscriber.</summary>
         public WaitSet(WaitStrategy wait = WaitStrategy.Backoff)
             : this(Library.With(() => Opened(wait))) { }
 
@@ -113,18 +113,18 @@ namespace Lapwing
             return new WaitSetHandle(pointer);
         }
 
-        /// <summary>Adds a subscriber, which is ready if a read returns an item or the bus has ended.</summary>
+        /// <summary>Adds a subscriber, which is ready when a read would return an item or the bus has ended.</summary>
         /// <remarks>
-        /// Fails with limit if the set has 127 sources, and with misuse if another call waits or the subscriber is in
-        /// a set.
+        /// Fails with limit if the set has 127 sources, and with misuse if another call is waiting or the subscriber is
+        /// already in a set.
         /// </remarks>
         public Source Add(Subscriber subscriber, object token = null) =>
             Add(subscriber, token, (number, error) =>
                 Native.lapwing_wait_set_add_subscriber(handle, subscriber.Handle, 0, number, error));
 
         /// <summary>
-        /// Adds a channel, which is ready if a message, call or reply has arrived or the channel has ended. A producer
-        /// is ready if there is room for a message of `bytes`. A wait aborts an open claim.
+        /// Adds a channel, which is ready when a message, call or reply has arrived or the channel has ended. A
+        /// producer is ready when there is room for a message of `bytes`. A wait aborts an open claim.
         /// </summary>
         public Source Add(Channel channel, object token = null, int bytes = 0)
         {
@@ -133,7 +133,7 @@ namespace Lapwing
                 Native.lapwing_wait_set_add_channel(handle, channel.Handle, room, 0, number, error));
         }
 
-        /// <summary>Adds a listener, which is ready if accept or Tend has work to do.</summary>
+        /// <summary>Adds a listener, which is ready when accept or Tend has work to do.</summary>
         public Source Add(Listener listener, object token = null) =>
             Add(listener, token, (number, error) =>
                 Native.lapwing_wait_set_add_listener(handle, listener.Handle, 0, number, error));

@@ -34,7 +34,7 @@ static class MisuseTests
         internal char First, Second, Third, Fourth;
     }
 
-    /// <summary>Starts a read and returns when it uses the batch and has had time to begin to wait.</summary>
+    /// <summary>Starts a read, and returns when it uses the batch and has had time to start waiting.</summary>
     internal static Task Waiting(Subscriber subscriber, Batch batch)
     {
         var state = typeof(Batch).GetField("state", BindingFlags.Instance | BindingFlags.NonPublic);

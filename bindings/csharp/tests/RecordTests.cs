@@ -53,7 +53,7 @@ static class RecordTests
     }
 
     /// <summary>
-    /// Makes orders of one book from texts "SIDE QUARTERS SIZE", where the price is 100 + QUARTERS / 4.
+    /// Creates orders for one book from texts "SIDE QUARTERS SIZE", where the price is 100 + QUARTERS / 4.
     /// </summary>
     internal static Mbo[] Orders(params string[] orders) =>
         orders.Select(order => order.Split(' ')).Select((words, index) => new Mbo
@@ -222,7 +222,7 @@ static class RecordTests
         internal ulong First, Renamed;
     }
 
-    /// <summary>Publishes a closed bus of 16-byte records whose second field has the name `second`.</summary>
+    /// <summary>Creates a closed bus of 16-byte records whose second field has the name `second`.</summary>
     static void PublishPair(string directory, string second)
     {
         using (var publisher = BusTests.PublisherOf(directory, options =>

@@ -1,4 +1,4 @@
-// Runs the methods marked [Test] of this assembly, or those whose names contain a word of the command line.
+// Runs the methods of this assembly marked [Test], or those whose names contain a word from the command line.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;

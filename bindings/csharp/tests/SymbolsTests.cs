@@ -23,7 +23,7 @@ static class SymbolsTests
         return field;
     }
 
-    /// <summary>Makes DBN metadata, version 2, with mappings "SYMBOL ID START END".</summary>
+    /// <summary>Creates DBN metadata, version 2, with mappings "SYMBOL ID START END".</summary>
     static byte[] MetadataOf(params string[] mappings)
     {
         using (var rest = new MemoryStream())

@@ -161,7 +161,7 @@ static class WaitSetTests
         }
     }
 
-    /// <summary>Starts a wait and returns when it has begun.</summary>
+    /// <summary>Starts a wait, and returns once it has begun.</summary>
     static Task<Ready> Waiting(WaitSet set)
     {
         var waits = typeof(WaitSet).GetField("waits", BindingFlags.Instance | BindingFlags.NonPublic);

@@ -150,7 +150,7 @@ func channelSend(d *driver, s step) []string {
 	return []string{result(err) + " " + pair("sent", sent)}
 }
 
-// messages returns the messages of a send, with the numbers from n on.
+// messages returns the messages of a send, numbered from n on.
 func messages(s step) (made []lapwing.Message) {
 	count := uint64(1)
 	if s.has("count") {
@@ -176,7 +176,7 @@ func channelPeek(d *driver, s step) []string {
 
 const noSuchCall = math.MaxUint64
 
-// call returns the channel's number of the call that a step names; 0 if it names none.
+// call returns the channel's number for the call that a step names; 0 if it names none.
 func (d *driver) call(s step) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

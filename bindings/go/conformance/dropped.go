@@ -50,7 +50,7 @@ func misuseDrop(*driver, step) []string {
 	return []string{resultName(lapwing.ErrTimedOut)}
 }
 
-// watchedLog signals when a line with the text was logged.
+// watchedLog signals when a line that contains the text is logged.
 type watchedLog struct {
 	slog.Handler
 	text string

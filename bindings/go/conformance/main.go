@@ -18,7 +18,7 @@ type driver struct {
 	mu      sync.Mutex
 	things  map[string]any
 	running map[string]chan []string
-	calls   []uint64 // the channels' numbers of the calls that were started
+	calls   []uint64 // the channels' numbers for the calls that were started
 }
 
 var operations = map[string]func(*driver, step) []string{}

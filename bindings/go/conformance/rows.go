@@ -18,7 +18,7 @@ func row(n uint64, bytes int) []byte {
 	return record[:bytes]
 }
 
-// digest is FNV-1a with 64 bits over all bytes that were added.
+// digest is a 64-bit FNV-1a hash over all bytes that were added.
 type digest uint64
 
 const noBytes digest = 0xcbf29ce484222325
@@ -37,7 +37,7 @@ func digestOf(bytes []byte) digest {
 	return d
 }
 
-// group is rows of one kind, of one or several batches, that are shown in one line.
+// group is rows of one kind, from one or several batches, that are shown on one line.
 type group struct {
 	kind        lapwing.BatchKind
 	first, last uint64

@@ -93,7 +93,7 @@ func (s step) context() (context.Context, context.CancelFunc) {
 // pick returns the value for a word of the step, or the zero value if the step does not contain the key.
 func pick[T any](s step, key string, values map[string]T) T { return values[s.text(key)] }
 
-// ok returns the answer of a step that succeeded.
+// ok returns the answer to a step that succeeded.
 func ok(pairs ...string) []string {
 	return []string{strings.Join(append([]string{"ok"}, pairs...), " ")}
 }

@@ -144,7 +144,7 @@ func TestAClientCallsAServer(t *testing.T) {
 	}
 }
 
-// readmeProgram returns the program of README.md.
+// readmeProgram returns the program in README.md.
 func readmeProgram(t *testing.T) string {
 	t.Helper()
 	readme, err := os.ReadFile("../README.md")
@@ -185,7 +185,7 @@ func TestTheReadmesLoopIsShort(t *testing.T) {
 	}
 }
 
-// TestTheReadmesProgramRuns builds the program of README.md outside this module, as the README describes, with
+// TestTheReadmesProgramRuns builds the program in README.md outside this module, as the README describes, with
 // the library's path linked in.
 func TestTheReadmesProgramRuns(t *testing.T) {
 	source := readmeProgram(t)

@@ -38,7 +38,7 @@ final class Publish {
             .put(time, System.currentTimeMillis() * 1_000_000)
             .put(instrument, 42)
             .put(size, i)
-            .put(price, 4_500_250_000_000L + i * 250_000_000L)); // 4500.25 and on, in steps of 0.25
+            .put(price, 4_500_250_000_000L + i * 250_000_000L)); // 4500.25 and up, in steps of 0.25
       }
       System.out.println("durable up to " + publisher.flush(lapwing.Lapwing.FOREVER));
     }

@@ -13,7 +13,7 @@ import lapwing.Subscriber;
 import lapwing.SubscriberOptions;
 
 /**
- * Follows a bus of dbn.mbo until it is closed, and prints the best prices of each instrument.
+ * Follows a dbn.mbo bus until it is closed, and prints the best prices of each instrument.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/TopOfBook.java DIRECTORY</pre>
  */

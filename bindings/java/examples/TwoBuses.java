@@ -11,8 +11,8 @@ import lapwing.SubscriberOptions;
 import lapwing.WaitSet;
 
 /**
- * Reads two buses in one thread until both are closed, and reports once a second. Prints the number
- * of records of each bus.
+ * Reads two buses on one thread until both are closed. Prints the number of records from each bus
+ * once a second.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/TwoBuses.java BUS BUS</pre>
  */
@@ -20,7 +20,7 @@ final class TwoBuses {
   private static final SubscriberOptions FROM_OLDEST =
       SubscriberOptions.builder().name("two buses").start(Start.oldest()).build();
 
-  /** The program's data of a bus, which is the token of its source. */
+  /** The program's data for a bus, used as the token of its source. */
   private static final class Bus {
     final Subscriber subscriber;
     long records;
@@ -52,7 +52,7 @@ final class TwoBuses {
       set.add(ofFirst, a);
       set.add(ofSecond, b);
       set.addTimer(Duration.ofSeconds(1), Duration.ofSeconds(1), null);
-      Batch batch = new Batch(4096); // one batch for all sources of this thread
+      Batch batch = new Batch(4096); // one batch for all sources on this thread
       for (int open = 2; open > 0; ) {
         WaitSet.Source<Bus> ready = set.await(Lapwing.FOREVER);
         if (ready.kind() == WaitSet.Kind.TIMER) {

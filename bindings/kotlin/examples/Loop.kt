@@ -11,7 +11,7 @@ import lapwing.State
 import lapwing.coroutines.asFlow
 import lapwing.coroutines.openSubscriber
 
-/** The loop of README.md: prints the prices of ./es, a bus of dbn.mbo, until it is closed. */
+/** The loop from README.md: prints the prices on ./es, a dbn.mbo bus, until it is closed. */
 fun main() = runBlocking {
     val price = Schema.of("dbn.mbo").field("price")
     openSubscriber(Path.of("./es")) { start(Start.oldest()).endAtClose(true) }.use { subscriber ->

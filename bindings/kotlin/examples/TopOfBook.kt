@@ -12,7 +12,7 @@ import lapwing.Start
 import lapwing.coroutines.asFlow
 import lapwing.coroutines.openSubscriber
 
-/** Follows a bus of dbn.mbo until it is closed, and prints the best prices of each instrument. */
+/** Follows a dbn.mbo bus until it is closed, and prints the best prices of each instrument. */
 fun main(arguments: Array<String>) = runBlocking {
     val batch = Batch(4096)
     Books.create().use { books ->

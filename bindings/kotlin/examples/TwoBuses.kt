@@ -15,7 +15,7 @@ import lapwing.coroutines.awaitItem
 import lapwing.coroutines.awaitReady
 import lapwing.coroutines.openSubscriber
 
-/** The program's data of a bus, which is the token of its source. */
+/** The program's data for a bus, used as the token of its source. */
 private class Bus(val subscriber: Subscriber) {
     var records = 0L
 
@@ -28,8 +28,8 @@ private class Bus(val subscriber: Subscriber) {
 }
 
 /**
- * Reads two buses in one coroutine until both are closed, and reports once a second. Prints the
- * number of records of each bus.
+ * Reads two buses in one coroutine until both are closed. Prints the number of records from each
+ * bus once a second.
  */
 fun main(arguments: Array<String>) = runBlocking {
     val (first, second) = arguments.map { Path.of(it) }

@@ -6,7 +6,7 @@ const NO_SUCH_CALL = 2n ** 64n - 1n;
 
 const listeners = new Handles();
 const channels = new Handles();
-const started = []; // calls of clients, in the order of their starts
+const started = []; // clients' calls, in the order in which they were started
 const served = new Map(); // calls that servers received, by their names in the scenario
 
 function optionsOf(step) {

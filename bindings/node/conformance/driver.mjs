@@ -1,4 +1,4 @@
-// The conformance driver of Node.js (tests/conformance/bindings/README.md). It uses only public interfaces.
+// The conformance driver for Node.js (tests/conformance/bindings/README.md). It uses only public interfaces.
 import { createInterface } from 'node:readline';
 import { errorName, LapwingError, Schema, version } from 'lapwing';
 import { channelSteps } from './channel_steps.mjs';
@@ -41,7 +41,7 @@ function result(name) {
   return { 'timed-out': 'would-block', 'would-block': 'timed-out' }[name] ?? name;
 }
 
-/** Returns the answer of a step. If it failed, returns its lines so far, the error's name and more details. */
+/** Returns the answer to a step. If it failed, returns its lines so far, the error's name and more details. */
 async function run(step) {
   const operation = steps[step.operation];
   if (!operation) return 'unsupported-step';

@@ -96,7 +96,7 @@ async function twoReads(step) {
 }
 
 async function exitInWait(step) {
-  void readUntilItFails(Subscriber.open({ directory: step.text('directory'), wait: 'busy' })); // in another thread
+  void readUntilItFails(Subscriber.open({ directory: step.text('directory'), wait: 'busy' })); // on another thread
   await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
   process.exit(EXIT_CODE);
 }

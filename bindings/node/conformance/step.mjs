@@ -80,7 +80,7 @@ export class Handles {
   }
 }
 
-/** Writes record n, of `bytes` bytes, at `offset` of `into`. */
+/** Writes record n, of `bytes` bytes, at `offset` in `into`. */
 export function writeRecord(into, offset, n, bytes) {
   const head = Buffer.alloc(8);
   head.writeBigUInt64LE(n);

@@ -1,4 +1,4 @@
-// Publishes quotes with a schema of their own. Tools and readers in any language can use the fields by name.
+// Publishes quotes with their own schema. Tools and readers in any language can use the fields by name.
 //
 //   node publish.mjs ./quotes 1000
 //   lapwing tail --bus ./quotes --from oldest

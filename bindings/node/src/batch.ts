@@ -11,7 +11,7 @@ export type BatchType = 'nothing' | 'records' | 'state' | 'event';
 /** A batch of records. */
 export type Records = Batch & { readonly type: 'records' };
 
-/** A batch of entries of a checkpoint's state. */
+/** A batch of state entries from a checkpoint. */
 export type State = Batch & { readonly type: 'state' };
 
 /** The result of a read or an iteration. `switch (item.type)` narrows it. */
@@ -26,7 +26,7 @@ export interface BatchOptions {
   bytes?: number;
   /** Adds a column of the rows' sequences. Needed with `instruments` and `conflate`. */
   sequences?: boolean;
-  /** Adds a column of how many older records each row replaces. */
+  /** Adds a column with the number of older records that each row replaces. */
   conflated?: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Batch {
   readonly #view: DataView;
   readonly #sequences: BigUint64Array | undefined;
   readonly #conflated: BigUint64Array | undefined;
-  #isLent = false; // in use by a call in another thread
+  #isLent = false; // in use by a call on another thread
 
   constructor(options: BatchOptions) {
     checkNames('Batch', options, ['rows', 'rowBytes', 'bytes', 'sequences', 'conflated']);
@@ -83,7 +83,7 @@ export class Batch {
     return this.memory.length + (this.#sequences?.byteLength ?? 0) + (this.#conflated?.byteLength ?? 0);
   }
 
-  /** @internal Lends the lapwing_batch to a call in another thread. */
+  /** @internal Lends the lapwing_batch to a call on another thread. */
   async lend<T>(call: (struct: Struct) => Promise<T>): Promise<T> {
     const { struct } = this;
     this.#isLent = true;
@@ -108,7 +108,7 @@ export class Batch {
     return this.#view.getBigUint64(FIRST.offset, true);
   }
 
-  /** Size in bytes of a record or of an entry of a state. */
+  /** Size in bytes of a record or a state entry. */
   get rowBytes(): number {
     return this.#view.getUint32(ROW_BYTES.offset, true);
   }
@@ -133,7 +133,7 @@ export class Batch {
     return this.#sequences?.subarray(0, this.count);
   }
 
-  /** Column [count]: how many older records each row replaces. undefined if the batch was created without it. */
+  /** Column [count]: the number of older records each row replaces. undefined if the batch was created without it. */
   get conflated(): BigUint64Array | undefined {
     return this.#conflated?.subarray(0, this.count);
   }

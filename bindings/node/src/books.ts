@@ -1,4 +1,4 @@
-// Order books of a bus of dbn.mbo. Pass it all items of one subscriber, in order.
+// Order books of a dbn.mbo bus. Pass it all items of one subscriber, in order.
 import { constants, layouts, type Book, type BookKey, type BooksInfo, type Level, type Order } from './abi.js';
 import { Batch, type Item } from './batch.js';
 import { check, errorMemory, invalid } from './error.js';

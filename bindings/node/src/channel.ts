@@ -18,23 +18,23 @@ export interface ChannelOptions {
   capacity?: number;
   /** Size limit of one message. Default: 64 KiB. */
   messageBytesMax?: number;
-  /** Accepted unanswered calls, and untaken one-way messages. Default: 64. */
+  /** Limit on accepted unanswered calls, and on untaken one-way messages. Default: 64. */
   callWindow?: number;
-  /** Strategy of waits in another thread. Default: backoff. */
+  /** Strategy for waits on another thread. Default: backoff. */
   wait?: 'busy' | 'backoff' | 'park';
-  /** Accept or connect only to this user. */
+  /** The only user to accept or to connect to. */
   peerUid?: number;
   /** Allocate this side's memory on that node, or fail. */
   numaNode?: number;
   /** For connect: how long to retry while there is no listener. Default: 0; Infinity: until the timeout. */
   retryMs?: number;
-  /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
+  /** Align payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8. */
   aligned?: boolean;
   /** Use huge pages, or fail. */
   hugePages?: boolean;
   /** Use a fence for each message instead of a system call. */
   noMembarrier?: boolean;
-  /** Deliver replies that arrive after their call ended, marked late. */
+  /** Deliver replies that arrive after the end of their call, marked as late. */
   lateReplies?: boolean;
 }
 
@@ -148,7 +148,7 @@ export abstract class Channel extends Handle {
     return { ...info, role };
   }
 
-  /** Copies as many messages into the channel as fit now. Returns how many. */
+  /** Copies as many messages into the channel as fit now. Returns their number. */
   protected sendSome(messages: readonly Message[]): number {
     const sent = new Cell();
     const { list, kept } = messageList(messages);
@@ -185,7 +185,7 @@ export abstract class Channel extends Handle {
     }
   }
 
-  /** Ends the channel and notifies the other side at once. Waits of this side end with closed. Idempotent. */
+  /** Ends the channel and notifies the other side at once. Waits on this side end with closed. Idempotent. */
   close(): void {
     check(native.lapwing_channel_close(this.pointer, errorMemory.bytes));
     this.waits.end(new LapwingError(constants.ERROR_CLOSED, 'the channel was closed by this side'));
@@ -215,7 +215,7 @@ export function listOf(messages: Message | readonly Message[]): readonly Message
   throw invalid(`a message is ${shown(messages)}. Give { type, payload }, or an array of them`);
 }
 
-/** Copies the message that the lapwing_message at `offset` of `view` describes. */
+/** Copies the message that the lapwing_message at `offset` in `view` describes. */
 export function copiedMessage(view: DataView, offset = 0): ReceivedMessage {
   const { payload, bytes, type } = layouts.lapwing_message.fields;
   const length = Number(view.getBigUint64(offset + bytes.offset, true));

@@ -9,8 +9,8 @@ import { shown } from './options.js';
 import { checkWait, type WaitOptions } from './time.js';
 
 /**
- * A message in the producer's memory. A write to it ends the process with SIGSEGV. The memory stays
- * mapped as long as an array of it is in use, even after the consumer's destroy().
+ * A message in the producer's memory. A write to it ends the process with SIGSEGV. The memory stays mapped as long as
+ * an array over it is in use, even after the consumer's destroy().
  */
 export class UnsafeMessage implements Message {
   readonly type: number;
@@ -69,7 +69,7 @@ export class Consumer extends Channel {
     return this.#peek(max, copiedMessage) ?? [];
   }
 
-  /** The same without copying. Call done() of each message before you release it. */
+  /** The same without copying. Call done() on each message before you release it. */
   async unsafePeek(max: number, options: WaitOptions = {}): Promise<UnsafeMessage[]> {
     this.refuseOverlap();
     checkWait('unsafePeek', options);
@@ -98,7 +98,7 @@ export class Consumer extends Channel {
     return messages;
   }
 
-  /** Gives the first `count` messages of the last peek back to the producer. */
+  /** Releases the first `count` messages of the last peek to the producer. */
   release(count: number): void {
     this.refuseOverlap();
     this.#checkViews(count);

@@ -9,11 +9,11 @@ import { checkNames, checkText, flagOf } from './options.js';
 import { checkWait, timeoutNs, type WaitOptions } from './time.js';
 
 export interface CursorOptions extends WaitOptions {
-  /** A commit survives a power cut. Each commit costs a sync. */
+  /** Commits survive a power cut. Each commit costs a sync. */
   durable?: boolean;
 }
 
-/** Where the program's output ended at a commit: the length and the number of a file. */
+/** Where the program's output ended at a commit: the length and number of its file. */
 export interface Output {
   bytes?: bigint;
   file?: bigint;
@@ -28,7 +28,7 @@ const OPEN_MS = 1000;
 
 export class Cursor extends Handle {
   /**
-   * Locks and reads the file, and creates it if it is missing. Default timeout: 1 s. The kernel holds the lock of a
+   * Locks and reads the file, and creates it if it is missing. Default timeout: 1 s. The kernel may hold the lock of a
    * killed process for up to 0.1 s.
    */
   static async open(path: string, options: CursorOptions = {}): Promise<Cursor> {
@@ -59,7 +59,7 @@ export class Cursor extends Handle {
     return { position: readPosition(position), output: { bytes: bytes.value, file: file.value } };
   }
 
-  /** Records that everything up to `position` is processed. Writes the file in another thread. */
+  /** Records that everything up to `position` has been processed. Writes the file on another thread. */
   async commit(position: Position, output: Output = {}): Promise<void> {
     this.refuseOverlap();
     checkNames('commit', output, ['bytes', 'file']);

@@ -12,7 +12,7 @@ import { Iteration } from './iteration.js';
 import { checkNames, checkSignal } from './options.js';
 import { checkWait, msUntil, type WaitOptions } from './time.js';
 
-/** A call or a one-way message of the other side. */
+/** A call or a one-way message from the other side. */
 export interface Incoming extends ReceivedMessage {
   /** Identifies the call in a reply. 0n: a one-way message, which has no reply. */
   readonly call: bigint;
@@ -85,7 +85,7 @@ export class Duplex extends Channel {
     }
   }
 
-  /** Sends a request, whose reply must arrive within the timeout. Resolves with the call's number. */
+  /** Sends a request. Its reply must arrive within the timeout. Resolves with the call's number. */
   async start(request: Message, options: WaitOptions = {}): Promise<bigint> {
     checkWait('start', options);
     const { list, kept } = messageList([request]);
@@ -215,7 +215,7 @@ export class Duplex extends Channel {
     });
   }
 
-  /** Waits for the next call or one-way message of the other side. */
+  /** Waits for the next call or one-way message from the other side. */
   async next(options: WaitOptions = {}): Promise<Incoming> {
     checkWait('next', options);
     if (this.#isNextWaiting) throw misuse('another next() of this duplex is waiting');

@@ -16,7 +16,7 @@ export class ErrorMemory {
   }
 }
 
-/** Error memory shared by all calls in this thread, since they do not overlap. */
+/** Error memory shared by all calls on this thread, since they do not overlap. */
 export const errorMemory = new ErrorMemory();
 
 /** Throws unless `result` is ok. */

@@ -49,7 +49,7 @@ interface Introduction {
   readonly schemaName: string;
   /** True if Subscriber.schema describes the records that follow. */
   readonly isDescribed: boolean;
-  /** True if records of other instruments are left out. A jump in the sequences is then not a loss. */
+  /** True if records of other instruments are omitted. A jump in the sequences is then not a loss. */
   readonly isFiltered: boolean;
 }
 
@@ -76,9 +76,9 @@ export interface NoSnapshotEvent extends EventOf<'no-snapshot'> {
 }
 
 /**
- * caught-up: everything up to the join was delivered. stale: the publisher is alive but silent.
- * publisher-gone: it ended without closing. closed: the session was closed after `sequence`. behind
- * and live: see `behindRecords`. unknown: an event type of a newer library.
+ * caught-up: everything up to the join has been delivered. stale: the publisher is alive but silent. publisher-gone: it
+ * ended without closing. closed: the session was closed after `sequence`. behind and live: see `behindRecords`.
+ * unknown: an event type from a newer library.
  */
 export type PlainEvent = {
   [Type in Exclude<EventType, DetailedEvent['type']> | 'unknown']: EventOf<Type>;

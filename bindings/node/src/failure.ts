@@ -5,7 +5,7 @@ import { native } from './library.js';
 type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name;
 type CodeOf<Constant> = Constant extends `ERROR_${infer Name}` ? Lowercase<Dashed<Name>> : never;
 
-/** The error names of lapwing.h, such as 'timed-out'. 'unknown' is an error of a newer library. */
+/** The error names in lapwing.h, such as 'timed-out'. 'unknown' is an error from a newer library. */
 export type ErrorCode = CodeOf<keyof typeof constants> | 'unknown';
 
 /** The error of a failed call to Lapwing. */
@@ -19,7 +19,7 @@ export class LapwingError extends Error {
   readonly number: number;
   /** For publish: the last published sequence, or 0n if there is none. */
   declare last?: bigint;
-  /** For send: how many messages were sent. */
+  /** For send: the number of messages sent. */
   declare sent?: number;
   /** For too-small: the size of a row in bytes. */
   declare rowBytes?: number;

@@ -1,7 +1,7 @@
-// The base of all library objects: their lifetime, and their calls that wait in another thread.
+// The base of all library objects: their lifetime, and their calls that wait on another thread.
 //
 // Only one thread may use a handle at a time. A call that waits runs on a thread of libuv's pool.
-// Until it has returned, other calls with the handle fail with misuse, as in C.
+// Until it has returned, other calls on the handle fail with misuse, as in C.
 import { constants, type FunctionName } from './abi.js';
 import { check, errorMemory, ErrorMemory, misuse } from './error.js';
 import { native } from './library.js';
@@ -28,7 +28,7 @@ const forgotten = new FinalizationRegistry<Life>(({ cell, what, destroy }) => {
 // Frees an object that was destroyed while its memory had views, once the last view is collected.
 const lent = new FinalizationRegistry<Life>(({ cell, destroy }) => native[destroy](cell.bytes));
 
-const held = new Set<unknown[]>(); // keeps the arguments of calls in other threads alive
+const held = new Set<unknown[]>(); // keeps the arguments of calls on other threads alive
 const waitingInThreads = new Set<Handle>();
 process.on('exit', () => {
   for (const handle of waitingInThreads) handle.interrupt(); // otherwise the exit would wait for them
@@ -47,7 +47,7 @@ function callInThread(name: FunctionName, parameters: unknown[], kept?: unknown)
   });
 }
 
-/** Creates an object in another thread. If `signal` aborts the wait, the object is destroyed once it exists. */
+/** Creates an object on another thread. If `signal` aborts the wait, the object is destroyed once it exists. */
 export async function openInThread(
   name: FunctionName,
   destroy: FunctionName,
@@ -134,7 +134,7 @@ export abstract class Handle {
     }
   }
 
-  /** Runs a waiting call in another thread. Its parameters are: pointer, `before`, timeout, `outs`, error. */
+  /** Runs a waiting call on another thread. Its parameters are: pointer, `before`, timeout, `outs`, error. */
   protected async waitInThread(
     name: FunctionName,
     before: unknown[],
@@ -161,7 +161,7 @@ export abstract class Handle {
     }
   }
 
-  /** Runs a call in another thread and returns its result. */
+  /** Runs a call on another thread and returns its result. */
   protected async inThread(
     name: FunctionName,
     parameters: unknown[],
@@ -188,7 +188,7 @@ export abstract class Handle {
     }
   }
 
-  /** Runs `call` once no call is running in another thread. No other code runs in between. */
+  /** Runs `call` once no call is running on another thread. No other code runs in between. */
   protected async whenIdle<T>(call: () => T | Promise<T>): Promise<T> {
     while (this.#inThread) await this.#inThread.catch(() => undefined);
     return await call();

@@ -41,7 +41,7 @@ export class History extends Handle {
     return batch.item;
   }
 
-  /** Returns the sequence to read from to get every record published at or after `utcNs`. */
+  /** Returns the sequence from which to read to get every record published at or after `utcNs`. */
   async findTime(utcNs: bigint): Promise<bigint> {
     this.refuseOverlap();
     const error = new ErrorMemory();
@@ -67,7 +67,7 @@ interface Mapping {
   isUnmapped: boolean;
 }
 
-// Watches the mapped memory, because an array of it can outlive its HistoryView.
+// Watches the mapped memory, because an array over it can outlive its HistoryView.
 const forgotten = new FinalizationRegistry<Mapping>(({ view, isUnmapped }) => {
   native.lapwing_history_unmap(view.bytes);
   if (isUnmapped) return;
@@ -108,8 +108,8 @@ export class HistoryView {
   }
 
   /**
-   * Copies the rows from `begin` up to, but not including, `end` to contiguous memory. `into` is
-   * memory of at least (end - begin) * rowBytes bytes to reuse.
+   * Copies the rows from `begin` up to, but not including, `end` to contiguous memory. `into` is memory to reuse, at
+   * least (end - begin) * rowBytes bytes.
    */
   copyRows(begin = 0, end = this.count, into?: Uint8Array): Uint8Array {
     this.#checkMapped();
@@ -129,7 +129,7 @@ export class HistoryView {
 
   /**
    * The mapped memory itself. Row i begins at i * strideBytes. A write to it ends the process with
-   * SIGSEGV. After unmap() it stays mapped until no array of it is in use.
+   * SIGSEGV. After unmap() it stays mapped until no array over it is in use.
    */
   get unsafeBytes(): Uint8Array {
     this.#checkMapped();

@@ -14,7 +14,7 @@ export class Iteration<T> implements AsyncIterableIterator<T> {
     this.#leave = leave;
   }
 
-  /** Returns the next item. Overlapping calls receive items in the order of the calls. */
+  /** Returns the next item. Overlapping calls receive items in the order in which they were made. */
   next(): Promise<IteratorResult<T, undefined>> {
     const result = this.#last.then(() => this.#next());
     this.#last = result.catch(() => undefined);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import koffi from 'koffi';
 import { constants, functions, type FunctionName } from './abi.js';
 
-/** A C function. It runs in this thread, or with `async` on a thread of libuv's pool. */
+/** A C function. It runs on this thread, or with `async` on a thread of libuv's pool. */
 export interface NativeFunction {
   (...parameters: unknown[]): any;
   async(...parameters: [...unknown[], (error: unknown, result: any) => void]): void;

@@ -12,7 +12,7 @@ import { checkNames, checkText } from './options.js';
 import { checkWait, timeoutNs, type WaitOptions } from './time.js';
 
 export interface ListenerOptions {
-  /** Accept only this user. Default: this user and root. */
+  /** The only user to accept. Default: this user and root. */
   peerUid?: number;
 }
 
@@ -31,8 +31,7 @@ export class Listener extends Handle {
   }
 
   /**
-   * Replaces the listener at `path`, as soon as that one calls accept() or tend(). Default timeout:
-   * 10 s.
+   * Replaces the listener at `path`, as soon as the old listener calls accept() or tend(). Default timeout: 10 s.
    */
   static async takeOver(path: string, given: ListenerOptions & WaitOptions = {}): Promise<Listener> {
     checkText('path', path);
@@ -54,7 +53,7 @@ export class Listener extends Handle {
     return { fd: () => this.fd, arm: () => true };
   }
 
-  /** Readable when the last call, accept() or tend(), has work to do. -1 after a successor has taken over. */
+  /** Readable when the last call made, accept() or tend(), has work to do. -1 after a successor has taken over. */
   get fd(): number {
     return this.descriptor('lapwing_listener_fd');
   }
@@ -87,7 +86,7 @@ export class Listener extends Handle {
     return role === 'consumer' ? new Consumer(cell) : new Duplex(cell);
   }
 
-  /** Drops silent clients and lets a successor take over. Call it while a peer is served. */
+  /** Drops silent clients and lets a successor take over. Call it while serving a peer. */
   tend(): void {
     this.refuseOverlap();
     check(native.lapwing_listener_tend(this.pointer, errorMemory.bytes));

@@ -10,7 +10,7 @@ export function listed<T>(rows: Struct, count: number): T[] {
   return Array.from({ length: count }, (_, index) => rows.read(index) as unknown as T);
 }
 
-/** Returns the whole list. `read` writes at most `max` structs, and to `count` how many there are. */
+/** Returns the whole list. `read` writes at most `max` structs, and writes the total number to `count`. */
 export function readAll<T>(
   layout: Layout,
   read: (rows: Uint8Array, max: number, count: Uint8Array) => number,

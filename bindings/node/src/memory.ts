@@ -1,7 +1,7 @@
 // Memory that C reads and writes: structs by their layout, addresses, and views of foreign memory.
 //
-// An ArrayBuffer's memory does not move and exists as long as the ArrayBuffer does. So an address
-// in a struct is valid as long as the buffer is referenced.
+// An ArrayBuffer's memory does not move and exists as long as the ArrayBuffer does. An address in a struct is therefore
+// valid as long as the buffer is referenced.
 import koffi from 'koffi';
 import { layouts, type FunctionName, type Layout } from './abi.js';
 import { invalid } from './failure.js';
@@ -24,7 +24,7 @@ export function foreign(address: bigint, bytes: number, owner?: object): Uint8Ar
   return new Uint8Array(Object.assign(koffi.view(address, bytes), { [OWNER]: owner }));
 }
 
-/** Copies the first `bytes` of `from` to foreign memory. */
+/** Copies the first `bytes` bytes of `from` to foreign memory. */
 export function copyTo(address: bigint, from: Uint8Array, bytes: number): void {
   if (bytes > 0) memmove(address, from, bytes);
 }
@@ -96,7 +96,7 @@ export function checkNumber(name: string, kind: string, value: unknown): asserts
 /** A value for a field of an option struct. */
 export type Settable = number | bigint | string | Uint8Array | undefined;
 
-/** A struct or an array of structs. Initially zero, except struct_size. */
+/** A struct or an array of structs. Initially zero, except for struct_size. */
 export class Struct {
   readonly bytes: Uint8Array;
   readonly view: DataView;

@@ -1,6 +1,6 @@
 // Waits for descriptors outside Node.js's event loop, with one poll(2) on a thread of libuv's pool for
-// any number of descriptors. An eventfd ends the poll when the set of descriptors changes. There is no
-// poll while nothing waits, so that the process can end.
+// any number of descriptors. An eventfd ends the poll when the set of descriptors changes. No poll runs while nothing
+// is waiting, so that the process can end.
 import koffi from 'koffi';
 
 const libc = koffi.load(null);

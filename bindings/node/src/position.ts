@@ -7,7 +7,7 @@ export type Position = PositionFields;
 
 const { journal_id: JOURNAL, session_id: SESSION, sequence: SEQUENCE } = layouts.lapwing_position.fields;
 
-/** Writes a position at `offset` of a struct. */
+/** Writes a position at `offset` in a struct. */
 export function writePosition(struct: Struct, offset: number, position: Position): void {
   if (!position) throw invalid('there is no position; take one of a subscriber or of a cursor');
   struct.bytes.set(idBytes(position.journalId), offset + JOURNAL.offset);

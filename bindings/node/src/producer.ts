@@ -100,7 +100,7 @@ export class Producer extends Channel {
     this.#claim = undefined;
   }
 
-  /** Copies as many messages into the channel as fit now. Returns how many. */
+  /** Copies as many messages into the channel as fit now. Returns their number. */
   trySend(messages: Message | readonly Message[]): number {
     this.refuseOverlap();
     this.#drop();

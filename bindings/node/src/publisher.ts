@@ -31,32 +31,32 @@ export interface PublisherOptions {
   syncIntervalMs?: number;
   /** Journal size above which the oldest segments are removed. Default: no limit. */
   retainBytes?: number | bigint;
-  /** A segment is removed when its newest record is this old. Default: Infinity, never. */
+  /** A segment is removed once its newest record is older than this. Default: Infinity, never. */
   retainAgeMs?: number;
-  /** If the journal is a whole ring behind: wait for the disk, or stop journaling. Default: wait. */
+  /** What to do if the journal is a whole ring behind: wait for the disk, or stop journaling. Default: wait. */
   onJournalLag?: 'wait' | 'shed';
-  /** If the journal has failed: continue live, or stop. Default: continue. */
+  /** What to do if the journal has failed: continue live, or stop. Default: continue. */
   onJournalFailure?: 'continue' | 'stop';
   /** Raw DBN metadata of the feed. */
   metadata?: Uint8Array;
-  /** Id of the source of the records, stored in the journal. */
+  /** Id of the records' source, stored in the journal. */
   sourceId?: bigint;
   /** Number of records of the source before the first published one. */
   sourceOffset?: bigint;
   /** Publish without a journal: readers cannot recover lapped records. */
   noJournal?: boolean;
-  /** The ring is backed by huge pages, or open fails. */
+  /** Back the ring with huge pages, or fail. */
   hugePages?: boolean;
   /** Continue sourceId after its records in the journal. */
   resume?: boolean;
-  /** A gid whose members may read. */
+  /** Gid of a group whose members may read the bus. */
   group?: number;
   /** Publish times in the records are this publisher's, not the feed's. */
   restamped?: boolean;
 }
 
 export interface PublishOptions extends WaitOptions {
-  /** Record size in bytes. Default: the bus's record size. */
+  /** Record size in bytes. Default: the record size of the bus. */
   recordBytes?: number;
 }
 
@@ -112,7 +112,7 @@ export class Publisher extends Handle {
 
   /**
    * Opens the bus for writing. `timeout` is how long to wait for another publisher to end. Default:
-   * 10 s. The kernel holds the lock of a killed publisher for up to 0.1 s.
+   * 10 s. The kernel may hold the lock of a killed publisher for up to 0.1 s.
    */
   static async open(options: PublisherOptions, waits: WaitOptions = {}): Promise<Publisher> {
     checkWait('Publisher.open', waits);

@@ -1,5 +1,5 @@
-// The schema of a record: its fields, and conversions of records to objects and columns. Schemas of
-// your own structs are read from the bus.
+// The schema of a record: its fields, and conversions of records to objects and columns. The schemas of your own
+// structs are read from the bus.
 import { constants, layouts } from './abi.js';
 import type { Batch } from './batch.js';
 import { check, errorMemory, invalid, isLapwingError } from './error.js';
@@ -24,7 +24,7 @@ export interface Field {
   readonly role: FieldRole;
 }
 
-/** int64 and uint64 are bigint, other numbers number, char and text string, and bytes a copied Uint8Array. */
+/** int64 and uint64: bigint. Other numbers: number. char and text: string. bytes: a copied Uint8Array. */
 export type FieldValue = number | bigint | string | Uint8Array;
 export type Column =
   | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array | Uint32Array
@@ -32,7 +32,7 @@ export type Column =
 
 interface Access {
   read(view: DataView, at: number, bytes: number): FieldValue;
-  /** Throws the reason if the value does not fit, and writes nothing then. */
+  /** If the value does not fit, throws the reason and writes nothing. */
   write(view: DataView, at: number, bytes: number, value: unknown): void;
   column?: new (count: number) => Column;
 }
@@ -137,7 +137,7 @@ const ROLES: readonly FieldRole[] = ['data', 'time', 'key', 'publish_time', 'spa
 const viewOf = (memory: Uint8Array) =>
   new DataView(memory.buffer, memory.byteOffset, memory.byteLength);
 
-/** Fills in a schema like lapwing_schema_fields, and writes errors to errorMemory. */
+/** Fills in a schema as lapwing_schema_fields does, and writes errors to errorMemory. */
 type Fill = (
   schema: Uint8Array, fields: Uint8Array | null, fieldsMax: number, text: Uint8Array | null, textBytesMax: number,
 ) => number;
@@ -227,9 +227,8 @@ export class Schema {
   }
 
   /**
-   * Makes a record from an object, which must have all fields except the spare ones, and no other
-   * names. Throws if a value does not fit into its field. `into` is memory of recordBytes bytes to
-   * reuse.
+   * Creates a record from an object, which must have all fields except the spare ones, and no other names. Throws if a
+   * value does not fit into its field. `into` is memory to reuse, of recordBytes bytes.
    */
   encode(record: Readonly<Record<string, FieldValue>>, into?: Uint8Array): Uint8Array {
     const row = into ?? new Uint8Array(this.recordBytes);
@@ -273,7 +272,7 @@ export class Schema {
       throw invalid(`the column of '${name}' is a ${Type.name} of at least ${count}`);
     }
     if (offset % bytes === 0 && rowBytes % bytes === 0) {
-      // The field is aligned in every row, so a typed array over all rows has it at a fixed stride.
+      // The field is aligned in every row, so it is at a fixed stride in a typed array over all rows.
       const source = new (Type as any)(memory.buffer, 0, (count * rowBytes) / bytes) as any;
       const stride = rowBytes / bytes;
       for (let row = 0, at = offset / bytes; row < count; ++row, at += stride) column[row] = source[at];

@@ -25,7 +25,7 @@ export type Start =
 export const Start = {
   /** Starts with the next record that is published. */
   live: (): Start => 'live',
-  /** Starts with the oldest record that is kept. */
+  /** Starts with the oldest retained record. */
   oldest: (): Start => 'oldest',
   /** Starts with the state of the newest checkpoint, then the records after it. */
   snapshot: (): Start => 'snapshot',
@@ -48,23 +48,23 @@ export interface SubscriberOptions {
   onGap?: 'fill' | 'skip' | 'stop' | 'snapshot';
   /** busy: each wait occupies a thread and a core. Default: backoff. */
   wait?: 'busy' | 'backoff' | 'park';
-  /** Fold of a state. Default: the schema's. */
+  /** Fold of the state. Default: the schema's default fold. */
   fold?: string;
-  /** The schema that the records must have. Default: any. */
+  /** The schema that the records must match. Default: any. */
   expect?: Schema | string;
   /** Symbols as strings, even if all digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
   instruments?: readonly (string | number | bigint)[];
   /** After a clean close, end iterations and fail reads with closed, instead of waiting for the next session. */
   endAtClose?: boolean;
-  /** How long to wait for a bus or publisher. Default: 30 s; Infinity: forever. */
+  /** How long to wait for the bus or a publisher. Default: 30 s; Infinity: forever. */
   reattachMs?: number;
-  /** How long the publisher may take for the join. Default: 10 s; Infinity: forever. */
+  /** How long the publisher may take to answer the join. Default: 10 s; Infinity: forever. */
   flushTimeoutMs?: number;
   /** Time without a record until the event `stale`. Default: Infinity, never. */
   staleAfterMs?: number;
   /** Records behind the publisher until the event `behind`. Default: 0, no limit. */
   behindRecords?: number;
-  /** The same in milliseconds. Default: Infinity, never. */
+  /** Milliseconds behind the publisher until the event `behind`. Default: Infinity, never. */
   behindTimeMs?: number;
   /** Deliver only the newest record of each key, once per interval. Defaults: 250 ms, 65,536 keys. */
   conflate?: boolean | { readonly intervalMs?: number; readonly keysMax?: number };
@@ -361,7 +361,7 @@ export class Subscriber extends Handle {
 
   /**
    * The schema of the records, as of the last delivered session or reset event, or undefined if they
-   * are not described. Throws misuse if no session was delivered yet.
+   * are not described. Throws misuse if no session has been delivered yet.
    */
   get schema(): Schema | undefined {
     if (this.#schema === undefined) {

@@ -23,7 +23,7 @@ export class Symbols extends Handle {
 
   /**
    * Returns the instrument of a symbol at that time, in UTC ns, or undefined if the symbol is
-   * unknown. Outside all dates of the symbol, the mapping with the latest start date is used.
+   * unknown. If the time is outside all of the symbol's dates, the mapping with the latest start date is used.
    */
   find(symbol: string, utcNs: bigint): number | undefined {
     checkText('symbol', symbol);

@@ -10,7 +10,7 @@ export interface WaitOptions {
   signal?: AbortSignal;
 }
 
-/** Throws unless all names are options of a wait or contained in `more`. */
+/** Throws unless all names are wait options or contained in `more`. */
 export function checkWait(call: string, options: WaitOptions, more: readonly string[] = []): void {
   checkNames(call, options, [...more, ...WAIT_NAMES]);
   checkTimeout(options.timeout);

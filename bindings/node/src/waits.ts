@@ -1,7 +1,6 @@
 // The waits of one handle, without extra threads. Each wait is a non-blocking attempt, repeated when
-// the handle's descriptor becomes readable. An attempt, or any other call with the handle, may disarm
-// the descriptor (lapwing_channel_arm). So all attempts of a handle are made together before it is
-// armed.
+// the handle's descriptor becomes readable. An attempt, or any other call on the handle, may disarm the descriptor
+// (lapwing_channel_arm). So a handle makes all its attempts together before it is armed.
 import { constants } from './abi.js';
 import { LapwingError } from './error.js';
 import { whenReadable } from './poller.js';
@@ -12,7 +11,7 @@ export interface Source {
   fd(): number;
   /** Returns false if an attempt may succeed now. */
   arm(bytes: number): boolean;
-  /** Returns whether a call with the handle is running in another thread. */
+  /** Returns whether a call on the handle is running on another thread. */
   isBusy(): boolean;
 }
 

@@ -125,13 +125,13 @@ test('A bus that was replaced has its own schema', async (t) => {
   await publishPairs(directory, 'old');
   const subscriber = Subscriber.open({ directory, start: 'oldest' });
   t.after(() => subscriber.destroy());
-  assert.throws(() => subscriber.schema, code('misuse')); // no session was delivered
+  assert.throws(() => subscriber.schema, code('misuse')); // no session has been delivered
   const batch = new Batch({ rows: 1, rowBytes: ROW_BYTES });
   assert.equal((await subscriber.read(batch, wait)).type, 'session');
   rmSync(directory, { recursive: true });
   await publishPairs(directory, 'renamed');
   const second = () => subscriber.schema.fields[1].name;
-  assert.equal(second(), 'old'); // the schema of delivered records, not that on disk
+  assert.equal(second(), 'old'); // the schema of the delivered records, not the one on disk
   while ((await subscriber.read(batch, wait)).type !== 'reset') assert.equal(second(), 'old');
   assert.equal(second(), 'renamed');
   await readUntil('records', subscriber, batch);

@@ -28,7 +28,7 @@ export function folder(test) {
   return path;
 }
 
-/** Opens a publisher of a bus with a small ring. It is destroyed after the test. */
+/** Opens a publisher for a bus with a small ring. It is destroyed after the test. */
 export async function publisherOf(test, directory, options = {}) {
   const publisher = await Publisher.open({ directory, recordBytes: ROW_BYTES, capacity: 4096, ...options });
   test.after(() => publisher.destroy());
@@ -48,7 +48,7 @@ export async function readUntil(type, subscriber, batch) {
   }
 }
 
-/** Makes DBN metadata (version 2) of a feed with the mappings [[symbol, id, start date, end date], …]. */
+/** Creates DBN metadata (version 2) for a feed with the mappings [[symbol, id, start date, end date], …]. */
 export function metadataOf(mappings) {
   const SYMBOL_BYTES = 71;
   const u32 = (value) => Buffer.from(Uint32Array.of(value).buffer);
@@ -65,9 +65,9 @@ export function metadataOf(mappings) {
 }
 
 const TICK = 250_000_000n;
-const LAST = 0x80; // last record of an event of the venue
+const LAST = 0x80; // last record of a venue event
 
-/** Makes dbn.mbo orders of one book: bids below 100, asks above, ids from 1. */
+/** Creates dbn.mbo orders for one book: bids below 100, asks above, ids from 1. */
 export function orders(sides) {
   const mbo = Schema.named('dbn.mbo');
   return Buffer.concat(sides.map(([side, ticks, size], index) => mbo.encode({

@@ -1,4 +1,4 @@
-// A process that ends while threads of the library run: those of a waiting subscriber and of a publisher.
+// A process that ends while library threads are running: those of a waiting subscriber and of a publisher.
 import { Publisher, Subscriber } from 'lapwing';
 
 const directory = process.argv[2];

@@ -1,5 +1,5 @@
 // Compiles the examples, the programs in README.md and types.mts with tsc --strict and checkJs. Then runs the compiled
-// programs of README.md and the TypeScript example; examples.test.mjs runs the other examples.
+// programs from README.md and the TypeScript example; examples.test.mjs runs the other examples.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

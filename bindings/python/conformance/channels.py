@@ -25,7 +25,7 @@ def call_of(number: int) -> int:
 
 
 def side(step: Step, *roles: type[lapwing.channel.Channel]) -> Any:
-    """The step's channel. Raises Misuse if its role is not in `roles`: it lacks the method then."""
+    """The step's channel. Raises Misuse if its role, not one of `roles`, lacks the method."""
     channel = step.used()
     if not isinstance(channel, roles):
         raise lapwing.Misuse("a channel of this role cannot do that")

@@ -1,4 +1,4 @@
-"""The conformance driver of the Python package. It reads steps and writes answers.
+"""The conformance driver for the Python package. It reads steps and writes answers.
 
 tests/conformance/bindings/README.md in the source tree specifies them.
 """
@@ -13,7 +13,7 @@ from steps import OPERATIONS, Answers, Step, result
 
 
 class Running:
-    """A step that runs in another thread: `begin NAME STEP…`, `end NAME`."""
+    """A step that runs on another thread: `begin NAME STEP…`, `end NAME`."""
 
     def __init__(self, line: str) -> None:
         self._answers: Answers = []

@@ -71,7 +71,7 @@ class OneOfEach(contextlib.ExitStack):
         yield from (self.books, self.listener, self.producer, self.consumer)
 
     def calls(self) -> list[Call]:
-        """One call to each object."""
+        """One call on each object."""
         nowhere = lapwing.Position(bytes(40))
         return [
             self.publisher.inspect,

@@ -45,7 +45,7 @@ def digest(data: bytes) -> Digest:
 
 
 class Run:
-    """The rows between two events, answered in one line regardless of batch boundaries."""
+    """The rows between two events, answered on one line regardless of batch boundaries."""
 
     def __init__(self, is_conflated: bool) -> None:
         self._is_conflated = is_conflated

@@ -1,4 +1,4 @@
-"""Turns records of a bus into orders, each executed exactly once even if a process is killed.
+"""Turns records from a bus into orders, each executed exactly once even if a process is killed.
 
     order_strategy.py ./es ./strategy.cursor ./orders.sock
 

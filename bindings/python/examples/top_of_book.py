@@ -1,4 +1,4 @@
-"""Follows an instrument's best bid and ask on a bus of dbn.mbo, after every event of the venue.
+"""Follows an instrument's best bid and ask on a dbn.mbo bus, after every venue event.
 
     lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
     top_of_book.py ./es 1 60000

@@ -1,4 +1,4 @@
-"""Follows two buses in one thread until both are closed.
+"""Follows two buses on one thread until both are closed.
 
     two_buses.py ./es ./nq
 """

@@ -1,4 +1,4 @@
-// The functions with which each file of this folder adds its part to the module.
+// The functions with which each file in this folder adds its part to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -32,7 +32,7 @@ class Books : public Handle {
     take(batch);
   }
 
-  // Takes records or entries of a state. Columns that the batch does not have are passed as None.
+  // Takes records or state entries. Columns that the batch does not have are passed as None.
   void take_rows(std::uint32_t kind, nb::handle rows, std::uint64_t first, std::uint32_t row_bytes,
                  nb::handle sequences, nb::handle conflated, bool is_sparse) {
     const Memory memory("rows", rows, Memory::Access::kRead);

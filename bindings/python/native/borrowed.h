@@ -1,5 +1,5 @@
-// Library memory that is lent to Python. It is not given back while a view of it is alive. The
-// buffer protocol counts the views.
+// Library memory that is lent to Python. It is not returned while a view of it is alive. The buffer
+// protocol counts the views.
 #pragma once
 
 #include <lapwing.h>
@@ -16,7 +16,7 @@ struct Borrowed {
   std::size_t bytes = 0;
   std::uint32_t type = 0;  // message type
   bool is_writable = false;
-  bool is_ended = false;  // given back
+  bool is_ended = false;  // returned
   int views = 0;          // live views
 };
 

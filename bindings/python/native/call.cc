@@ -137,7 +137,7 @@ constexpr int kSignals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
                             SIGALRM, SIGTERM, SIGCHLD, SIGWINCH};
 
 struct sigaction passed_on[NSIG];
-Handle* waited_on = nullptr;  // used only by the main thread, also in its signal handlers
+Handle* waited_on = nullptr;  // used only by the main thread, including its signal handlers
 
 void on_signal(int number, siginfo_t* info, void* context) {
   const int kept_errno = errno;

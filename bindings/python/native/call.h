@@ -1,5 +1,5 @@
 // Helpers with which every method calls the library. They allow one thread at a time, raise errors
-// as lapwing.Error, and wait without the GIL until a signal arrives.
+// as lapwing.Error, and release the GIL while they wait. A signal ends the wait.
 //
 // The members of a Handle, except the library's handle, change only with the GIL held.
 #pragma once
@@ -57,7 +57,7 @@ class Handle {
   virtual bool is_open() const = 0;
   // Frees the library's handle, without the GIL. Only Use and the destructors call it.
   virtual void free_now() = 0;
-  // Ends the current wait or the next one. Also called in signal handlers.
+  // Ends the current wait, or the next one. Also called in signal handlers.
   virtual void interrupt_now() noexcept {}
   // Raises if memory of the handle is still in use.
   virtual void check_unused() {}
@@ -87,7 +87,7 @@ class Use {
   Handle& handle_;
 };
 
-// While it exists, a signal with a Python handler ends the main thread's wait on `handle`.
+// While it exists, a signal that has a Python handler ends the main thread's wait on `handle`.
 class Armed {
  public:
   explicit Armed(Handle& handle);
@@ -118,7 +118,7 @@ bool is_main_thread();
 // a signal did and its handler has returned. Raises the exception of a handler.
 bool was_interrupted(Handle& handle);
 
-// Whether the first attempt, which does not wait, holds the GIL. It may only if it is short.
+// Whether the first attempt, which does not wait, holds the GIL. It may do so only if it is short.
 enum class Gil { kHeld, kReleased };
 
 // Length of the first wait. Only longer waits pay for the signal handlers.
@@ -140,7 +140,7 @@ class Timeout {
 };
 
 // Runs call(timeout_ns) without the GIL until it returns, times out or is interrupted by
-// interrupt(). In the main thread a signal ends the call; it is repeated if the handler returns.
+// interrupt(). On the main thread a signal ends the call; it is repeated if the handler returns.
 template <typename Call>
 lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) {
   const Timeout timeout(timeout_ns);
@@ -192,8 +192,8 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
   return left == 0 ? LAPWING_ERROR_TIMED_OUT : call_whole(handle, left, call);
 }
 
-// Refuses arrays whose fields differ from those of a bus's records. Remembers the dtype that was
-// checked last, so the next array of that dtype costs one comparison.
+// Refuses arrays whose fields differ from those of a bus's records. Remembers the last dtype
+// checked, so the next array of that dtype costs one comparison.
 class RowCheck {
  public:
   // check(memory) raises an error unless the memory is accepted. Without a check, any memory is.
@@ -201,8 +201,8 @@ class RowCheck {
     check_ = check.is_none() ? nb::object() : std::move(check);
     accepted_.reset();
   }
-  // Returns true if the memory is an array whose dtype has no Python objects. Otherwise the caller
-  // checks for objects.
+  // Returns true if the memory is an array whose dtype contains no Python objects. Otherwise the
+  // caller checks for objects.
   bool accepts(nb::handle memory);
 
  private:

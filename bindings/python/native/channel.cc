@@ -137,7 +137,7 @@ void Channel::send(nb::handle payload, nb::handle type, std::int64_t timeout_ns)
   send_all(&message, 1, timeout_ns);
 }
 
-// Sends (payload, type) pairs. Returns how many were sent.
+// Sends (payload, type) pairs. Returns the number sent.
 std::size_t Channel::send_many(const nb::list& messages, std::int64_t timeout_ns) {
   const Use use(*this);
   std::deque<Memory> memories;

@@ -22,7 +22,7 @@ struct SchemaOut {
 constexpr const char* kSchemaSignature =
     "def schema(self) -> tuple[str, int, int, int, str, list[tuple[str, int, int, int, int, int]]]";
 
-// Calls fill(out, failure) with more and more memory until the schema fits, and returns it.
+// Calls fill(out, failure) with increasing memory until the schema fits, and returns it.
 template <typename Fill>
 nb::tuple described(Fill&& fill) {
   SchemaOut out;

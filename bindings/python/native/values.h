@@ -6,7 +6,7 @@
 
 namespace lapwing_python {
 
-// Decodes a text of the library. If it was cut inside a UTF-8 character, that is replaced.
+// Decodes a text from the library. If it was truncated inside a UTF-8 character, that is replaced.
 nanobind::str text_of(const char* text);
 
 void bind_values(nanobind::module_& module);

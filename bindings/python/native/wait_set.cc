@@ -1,6 +1,6 @@
-// Waits for several sources in one thread.
+// Waits for several sources on one thread.
 //
-// A wait releases the GIL, and other threads must not free a source meanwhile. Therefore each
+// A wait releases the GIL, and other threads must not free a source during it. Therefore each
 // source is marked as used during the wait.
 #include <native/bind.h>
 #include <native/call.h>

@@ -28,7 +28,7 @@ def start(folder, steps, **environment) -> subprocess.Popen:
 
 
 def ended(process) -> list[list[str]]:
-    """Waits for the driver and returns the answers of each step, as lists of lines."""
+    """Waits for the driver and returns the answers to each step, as lists of lines."""
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     answers = output.split("\n.\n")

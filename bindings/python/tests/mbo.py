@@ -1,4 +1,4 @@
-"""A bus of dbn.mbo for the tests."""
+"""A dbn.mbo bus for the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ START_NS = 1_704_205_800 * PRICE
 
 
 def records(*orders: tuple[bytes, bytes, int, int, int]) -> np.ndarray:
-    """Makes records from (action, side, price, size, order id)."""
+    """Creates records from (action, side, price, size, order id)."""
     rows = np.zeros(len(orders), lapwing.Schema.shipped("dbn.mbo").dtype)
     rows["length"] = rows.itemsize // 4
     rows["rtype"] = 160

@@ -137,7 +137,7 @@ def pairs_of(field, directory):
 
 
 class ReplacedAfterRead:
-    """A subscriber's handle that replaces the bus just after the first read has returned."""
+    """A subscriber's handle that replaces the bus right after the first read has returned."""
 
     def __init__(self, handle, replace):
         self._handle = handle

@@ -1,4 +1,4 @@
-"""A class for each error number, and error messages without names of the native layer."""
+"""A class for each error number, and error messages without names from the native layer."""
 
 import copy
 import errno

@@ -17,7 +17,7 @@ def listed(items):
 
 
 def metadata(mappings):
-    """Makes DBN metadata, version 2, from (symbol, [(start date, end date, instrument)])."""
+    """Creates DBN metadata, version 2, from (symbol, [(start date, end date, instrument)])."""
     symbol = lambda text: SYMBOL.pack(text.encode())  # noqa: E731
     mapped = [
         symbol(name)

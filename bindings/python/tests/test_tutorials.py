@@ -1,4 +1,4 @@
-"""Tutorials 2 and 4: their programs and commands, in their order.
+"""Tutorials 2 and 4: their programs and commands, in order.
 
 tests/install builds the C++ program of tutorial 2. Here the Python program takes its place.
 """
@@ -33,11 +33,11 @@ class Page:
         self.environment = os.environ | {"PATH": path}
 
     def save(self, name):
-        """Saves the next program of the page."""
+        """Saves the next program on the page."""
         (self.folder / name).write_text(self.programs.pop(0))
 
     def next(self, beginning):
-        """The next command of the page."""
+        """The next command on the page."""
         command = self.commands.pop(0)
         assert command.startswith(beginning), (beginning, command)
         return command
@@ -71,7 +71,7 @@ class Page:
             process.wait(HANG_SECONDS)
 
     def until(self, command, is_there):
-        """Waits until a command succeeds, and prints JSON that `is_there` accepts."""
+        """Waits until a command succeeds and prints JSON that `is_there` accepts."""
         deadline = time.monotonic() + HANG_SECONDS
         while True:
             done = self.try_to_run(command)
@@ -116,7 +116,7 @@ def levels_of_program(said):
 
 
 def levels_of_command(said):
-    """The same of `lapwing book`."""
+    """The same levels, as printed by `lapwing book`."""
     sides = {"B": [], "A": []}
     number = r"\s+([\d.,]+)"
     for line in said.splitlines():

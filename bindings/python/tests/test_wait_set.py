@@ -1,4 +1,4 @@
-"""Waits for several sources in one thread."""
+"""Waits for several sources on one thread."""
 
 import os
 import select

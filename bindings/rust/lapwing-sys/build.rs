@@ -15,7 +15,7 @@ fn main() {
     println!("cargo:rustc-env=LAPWING_SYS_SYSTEM={system}");
 }
 
-/// The library that pkg-config reports. The dynamic linker may not know its prefix.
+/// The library that pkg-config reports. Its prefix may be unknown to the dynamic linker.
 fn installed() -> Option<PathBuf> {
     let found = pkg_config::Config::new().cargo_metadata(false).probe("lapwing").ok()?;
     found.link_paths.iter().map(|path| path.join(LIBRARY)).find(|path| path.exists())

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Generates src/bindings.rs from the C header. Run it when the header has changed.
+# Generates src/bindings.rs from the C header. Run it after changing the header.
 #   lapwing-sys/regenerate.sh [HEADER]     default: include/lapwing.h of this tree
 # Needs bindgen 0.72 (cargo install bindgen-cli --version 0.72.1) and libclang.
 set -eu

@@ -1,4 +1,4 @@
-// Tools for all protocols over shared memory: atomic access to a word, a loop over words, and
+// Building blocks of all shared-memory protocols: atomic access to a word, a loop over words, and
 // pauses for a thread that polls.
 //
 // These files contain the protocols, each with its proof: slot_words.h, attention_word.h and
@@ -6,7 +6,7 @@
 // use atomics; tests/house_rules checks this. tests/model runs all protocols, and broken variants
 // of them, under a C11 memory-model checker.
 //
-// Thread safety: only the thread that owns a word may call the store_ functions of those files.
+// Thread safety: only the thread that owns a word may call the store_ functions in those files.
 // The load_ functions may run in any thread of any process that maps the word, even read-only.
 #pragma once
 
@@ -48,7 +48,7 @@ template <typename Move>
 inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
 // Copies two words that no other thread reads yet. `to` is aligned to kWordPairBytes. The words are
 // loaded one by one, because a load of both would wait for recent stores of single words. Both are
-// stored in one instruction if possible, because each store to a line that another core has must
+// stored in one instruction if possible, because a store to a line that another core holds must
 // wait (bench/LOG.md).
 [[gnu::always_inline]] inline void copy_word_pair(std::byte* to, const std::byte* from) {
 #if defined(__x86_64__)
@@ -79,7 +79,7 @@ inline void prefetch_to_write(const void* line) {
 #endif
 }
 
-// Call this in every iteration of a spin. Without it, the polled cache line moves more slowly.
+// Call this on every iteration of a spin. Without it, the polled cache line arrives more slowly.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -1,4 +1,4 @@
-// The fast path of one side of a channel: operations of producer and consumer that need not wait.
+// The fast path of one side of a channel: producer and consumer operations that need not wait.
 // It is in a header so that callers can inline it; channel/side.h contains the rest. Not for users.
 //
 // Thread safety: that of the channel end that owns it.
@@ -47,7 +47,7 @@ class ChannelCore {
     return Errc::kOk;
   }
 
-  // Wakes the peer if it sleeps. Call it after a store that the peer may wait for.
+  // Wakes the peer if it sleeps. Call it after a store that the peer may be waiting for.
   [[gnu::always_inline]] void wake_peer() {
     waker_barrier(barrier_);  // N2
     const Word ticket = load_ticket(peer_words_);
@@ -105,7 +105,7 @@ class ChannelCore {
   bool waiting_ = false;      // a call sleeps; calls_until_clock_ is 1, so other calls detect it
   Errc end_ = Errc::kOk;
   Word ticket_ = 0;    // this side's ticket; even while awake
-  Word answered_ = 0;  // the peer's last ticket that was answered
+  Word answered_ = 0;  // the peer's last answered ticket
   ChannelEnd* holder_ = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // The common base of producer, consumer and duplex: one side of a channel. Not for users: the
 // headers of these classes document the public functions.
 //
-// Thread safety: that of its side. All calls of an end that was moved from return kMisuse.
+// Thread safety: that of its side. All calls on an end that was moved from return kMisuse.
 #pragma once
 
 #include <cstddef>

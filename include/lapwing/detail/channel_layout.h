@@ -1,4 +1,4 @@
-// The memory files of a channel, byte for byte, without behaviour. lapwing/detail/channel_words.h
+// A channel's memory files, byte for byte, without behaviour. lapwing/detail/channel_words.h
 // contains the protocol, and docs/explanation/channel-protocol.md describes it.
 //
 // Each side of a channel owns one sealed file in memory, which the other maps read-only:
@@ -35,11 +35,11 @@ inline constexpr std::uint32_t kPayloadOffsetAligned = 64;  // payloads aligned 
 inline constexpr std::uint64_t kChannelCapacityMin = 1024;  // bytes of data, a power of two
 inline constexpr std::uint64_t kChannelCapacityMax = std::uint64_t{1} << 36;
 inline constexpr std::uint32_t kMessageBytesMax = std::uint32_t{1} << 30;
-inline constexpr std::uint32_t kCallWindowMax = 4096;  // calls that one side may have unanswered
+inline constexpr std::uint32_t kCallWindowMax = 4096;  // unanswered calls that one side may have
 
 // The head of a frame:
 //
-//   bits  0 to 31  type, the user's; 0 in padding
+//   bits  0 to 31  type, chosen by the user; 0 in padding
 //   bits 32 to 39  bytes of payload of a short message; else 0
 //   bits 40 to 41  FrameKind
 //   bits 42 to 63  lap: position / capacity + 1, modulo 2^22
@@ -61,7 +61,7 @@ enum class CallKind : std::uint32_t {
   kOneWay = 1,      // a message that is not part of a call
   kCall = 2,        // a request
   kReply = 3,       // reply to the call with the same number
-  kErrorReply = 4,  // the same; the payload is a text, and the server chose `code`
+  kErrorReply = 4,  // the same; the payload is text, and the server chose `code`
   kCancel = 5,      // the caller no longer waits for the reply, which must still be sent
 };
 
@@ -77,7 +77,7 @@ constexpr std::uint32_t call_place(std::uint64_t call, std::uint32_t window) {
 
 // Each message of a duplex has a CallHead at kCallHeadOffset.
 struct CallHead {
-  std::uint64_t call;  // the caller's number of the call (call_number); 0 for kOneWay
+  std::uint64_t call;  // the caller's number for the call (call_number); 0 for kOneWay
   CallKind kind;
   std::uint32_t code;  // of an error reply, chosen by the server; else 0
 };
@@ -85,7 +85,7 @@ static_assert(sizeof(CallHead) == 16);
 static_assert(offsetof(CallHead, kind) == 8);
 static_assert(offsetof(CallHead, code) == 12);
 
-// Returns the largest payload that fits into a frame of one line.
+// Returns the largest payload that fits into a one-line frame.
 constexpr std::uint32_t short_bytes_max(std::uint32_t payload_offset) {
   const std::uint32_t at =
       payload_offset == kPayloadOffsetPacked ? kPayloadOffsetShort : payload_offset;
@@ -97,7 +97,7 @@ constexpr std::uint64_t long_frame_bytes(std::uint64_t size, std::uint32_t paylo
   return (payload_offset + size + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
 }
 
-// Returns the frame size of a message of `size` bytes, if all of its claim is used.
+// Returns the frame size of a message of `size` bytes, if its whole claim is used.
 constexpr std::uint64_t message_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
   return size <= short_bytes_max(payload_offset) ? kFrameAlign
                                                  : long_frame_bytes(size, payload_offset);
@@ -117,7 +117,7 @@ inline constexpr std::uint64_t kChannelMagic =
     0x314e484357504c;  // "LPWCHN1" in little-endian order
 
 // The version of the memory files, the frames and the handshake of a channel. Both sides must have
-// the same version. In version 1, frames had a head of 16 bytes.
+// the same version. In version 1, frames had a 16-byte head.
 inline constexpr std::uint32_t kChannelAbiVersion = 2;
 
 enum class ChannelRole : std::uint32_t {
@@ -169,7 +169,7 @@ static_assert(offsetof(ChannelHeader, path) == 144);
 
 enum class ChannelState : std::uint64_t {
   kOpen = 1,
-  kClosed = 2,   // the owner closed it; committed messages are still to be read
+  kClosed = 2,   // the owner closed it; committed messages can still be read
   kCorrupt = 3,  // the owner closed it because the other side wrote invalid data
 };
 

@@ -41,7 +41,7 @@
 
 namespace lapwing {
 
-// The heads of the frames of one channel.
+// The frame heads of one channel.
 class FrameHeads {
  public:
   FrameHeads() = default;
@@ -90,11 +90,11 @@ constexpr std::uint32_t type_of(Word head) {
 
 // The words of the frame that begins at `frame`.
 inline Word load_frame_head(const std::byte* frame) {
-  // D1, partner C3. If weaker, D2 may read bytes from before the frame.
+  // D1; pairs with C3. With a weaker order, D2 may read bytes from before the frame.
   return detail::load(*reinterpret_cast<const Word*>(frame), std::memory_order_acquire);
 }
 inline void store_frame_head(std::byte* frame, Word head) {
-  // C3, partner D1. If weaker, D1 may see the head before the payload and the cleared successor.
+  // C3; pairs with D1. With a weaker order, D1 may see the head before C1 and C2.
   detail::store(*reinterpret_cast<Word*>(frame), head, std::memory_order_release);
 }
 // C2. The producer owns the word, so it reads its own last store. C3 orders the new store.
@@ -127,12 +127,12 @@ inline Word load_long_bytes(const std::byte* frame) {
   return detail::load(reinterpret_cast<const Word*>(frame)[1], std::memory_order_relaxed);
 }
 
-// D3, partner C0. If weaker, the producer may overwrite bytes that the consumer still reads.
+// D3; pairs with C0. With a weaker order, the producer may overwrite bytes still being read.
 inline void store_received(ChannelWords& own, ChannelPosition position, std::uint64_t messages) {
   detail::store(own.received.messages, messages, std::memory_order_relaxed);
   detail::store(own.received.position, position, std::memory_order_release);
 }
-inline ChannelPosition load_received(const ChannelWords& peer) {  // C0, partner D3
+inline ChannelPosition load_received(const ChannelWords& peer) {  // C0; pairs with D3
   return detail::load(peer.received.position, std::memory_order_acquire);
 }
 // Only for display, so it orders nothing.
@@ -141,7 +141,7 @@ inline void store_sent(ChannelWords& own, ChannelPosition position, std::uint64_
   detail::store(own.sent.position, position, std::memory_order_relaxed);
 }
 
-// Partner load_channel_state. A peer that sees kClosed also sees everything committed before it.
+// Pairs with load_channel_state. A peer that sees kClosed also sees everything committed before it.
 inline void store_channel_state(ChannelWords& own, ChannelState state) {
   detail::store(own.state.value, static_cast<Word>(state), std::memory_order_release);
 }

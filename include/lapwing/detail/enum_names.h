@@ -1,4 +1,4 @@
-// Tables of the names of an enum's values. Each table is next to its enum.
+// Tables of enum value names. Each table is next to its enum.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -5,7 +5,7 @@
 // checked copy is used. A borrowed payload can still change while it is read. To validate a
 // payload, copy it first.
 //
-// Thread safety: one thread. Owns nothing; the memory must outlive it.
+// Thread safety: one thread. Owns nothing; the memory must outlive the reader.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ class FrameReader {
     message.payload = {frame + at, size};
     message.type = type_of(head);
     message.end = from + bytes;
-    // Only a faulty producer overwrites messages that are not released.
+    // Only a faulty producer overwrites unreleased messages.
     return message.end - position_ <= capacity_ ? Look::kMessage : Look::kCorrupt;
   }
 
@@ -97,7 +97,7 @@ class FrameReader {
   }
 
  private:
-  static constexpr Word kNoHead = 0;  // not a head of a long message
+  static constexpr Word kNoHead = 0;  // not the head of a long message
 
   // The form of short messages of one kind. bytes_end is 0 if the channel does not have the kind.
   struct ShortForm {
@@ -120,7 +120,7 @@ class FrameReader {
   std::uint32_t payload_offset_ = 0;
   FrameHeads heads_;
   ShortForm short_[2];
-  ChannelPosition position_ = 0;  // first frame that is not released
+  ChannelPosition position_ = 0;  // first unreleased frame
   std::uint64_t messages_ = 0;    // released
 };
 

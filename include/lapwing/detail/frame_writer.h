@@ -6,12 +6,12 @@
 // Invariants
 //  1. visible() <= position_ <= received_ + capacity. Frames from visible() are staged: they are
 //     written, but hidden from the consumer, because the head at visible() is missing.
-//  2. The word that the consumer loads next is not a valid head of that position.
+//  2. The word that the consumer loads next is not a valid head for that position.
 //  3. A claim alone does not change any position. An abort leaves only garbage, which the consumer
 //     never reads.
 //
 // A short message, whose frame is one cache line, is assembled in a private line and stored at
-// once. The consumer polls the line in the ring all the time. If words were stored as they are
+// once. The consumer constantly polls the line in the ring. If words were stored as they are
 // assembled, each store might have to fetch the line back.
 //
 // The number of stores matters. If the consumer is close behind, its cache has every line that is
@@ -109,7 +109,7 @@ class FrameWriter {
   std::uint32_t put_claim_aside() { return std::exchange(claim_end_, 0); }
   void take_claim_up(std::uint32_t aside) { claim_end_ = aside; }
 
-  // Makes a message of the first `actual` bytes of the claim, at most claim_bytes(). The message
+  // Makes a message from the first `actual` bytes of the claim, at most claim_bytes(). The message
   // becomes visible with the next publish().
   [[gnu::always_inline]] void stage(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition from = position_;
@@ -138,7 +138,7 @@ class FrameWriter {
     store_sent(*own_, position_, messages_);
   }
 
-  // stage() and publish().
+  // Does stage() and publish().
   [[gnu::always_inline]] void commit(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition at = position_;
     const bool is_long = long_claim_ != nullptr;
@@ -228,7 +228,7 @@ class FrameWriter {
   std::uint32_t message_bytes_max_ = 0;
   std::uint32_t payload_offset_ = 0;
   FrameHeads heads_;
-  std::uint32_t line_bytes_max_ = 0;   // payload of a frame of one line, at payload_offset_
+  std::uint32_t line_bytes_max_ = 0;   // payload of a one-line frame, at payload_offset_
   std::uint32_t short_bytes_max_ = 0;  // the same; in a packed channel, at kPayloadOffsetShort
   std::unique_ptr<Line> line_;         // on the heap, so that claims stay valid if the writer moves
 

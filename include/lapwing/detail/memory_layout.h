@@ -1,4 +1,4 @@
-// Constants and words of all memory files that processes share, without behaviour.
+// Constants and words for all memory files that processes share, without behaviour.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(const Struct& plain) {
   return std::as_bytes(std::span(&plain, 1));
 }
 
-// Returns nullopt if the bytes have another size.
+// Returns nullopt if the number of bytes differs.
 template <PlainStruct Struct>
 std::optional<Struct> copy_as(std::span<const std::byte> bytes) {
   if (bytes.size() != sizeof(Struct)) return std::nullopt;

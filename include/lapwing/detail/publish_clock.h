@@ -1,13 +1,13 @@
 // The clock that stamps records: CLOCK_REALTIME in ns since 1970, UTC. If the processor's
-// time-stamp counter ticks evenly, a call costs one read of that counter.
+// time-stamp counter runs at a constant rate, a call costs one read of that counter.
 //
 // The counter is compared with the clock every 50 ms. So stamps follow a clock that is slewed, and
-// reflect a set clock within 50 ms. Between two comparisons, a stamp is off by at most a few
-// hundred nanoseconds. For the first 10 ms, the rate is not known, and each call reads both counter
-// and clock.
+// reflect a step of the clock within 50 ms. Between two comparisons, a stamp is off by at most a
+// few hundred nanoseconds. For the first 10 ms, the rate is not known, and each call reads both
+// counter and clock.
 //
-// If the counter does not tick evenly, each call reads the clock. This is the case if the CPUID bit
-// for an invariant counter is not set, if the rate changes or is below 1 GHz, and on processors
+// If the counter's rate is not constant, each call reads the clock. This is the case if the CPUID
+// bit for an invariant counter is not set, if the rate changes or is below 1 GHz, and on processors
 // other than x86-64.
 //
 // Thread safety: one thread.

@@ -57,7 +57,7 @@ struct alignas(64) ReadPath {
   }
 
   // Takes the next record if one of up to 1 + `more_looks` polls finds it. Returns false and leaves
-  // `record` unchanged if the path is closed, the records have another size, or there is no record.
+  // `record` unchanged if the path is closed, the record size differs, or there is no record.
   template <typename Record>
   [[gnu::always_inline]] bool take(Record& record, std::uint32_t more_looks) {
     static_assert(std::is_trivially_copyable_v<Record>);

@@ -95,7 +95,7 @@ constexpr bool is_field_name(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Limits of a record's size. schema_check.cc asserts that they equal those of a ring.
+// Record size limits. schema_check.cc asserts that they equal those of a ring.
 inline constexpr std::size_t kDescribedBytesMin = 8;
 inline constexpr std::size_t kDescribedBytesMax = 4088;
 

@@ -8,7 +8,7 @@
 //     W3 stamp  = 2n    release                 R3 stamp  acquire         must be 2n
 //     W4 head   = n     release
 //
-// The stamps of a slot only grow. R1 read 2n or more, so if R3 reads 2n, R1 read 2n as well. One
+// A slot's stamps only grow. R1 read 2n or more, so if R3 reads 2n, R1 read 2n as well. One
 // comparison before the copy and one after it are therefore enough.
 //
 // - The copy is not older: R1 reads W3(n), so every W2(n) happens before R2.
@@ -66,7 +66,7 @@ struct WordMoves {
     for_each_word(bytes / 8, [=](std::size_t i) {
       Word value;
       std::memcpy(&value, record + 8 * i, 8);
-      // W2, partner R2. If weaker, R2 may read this word while R3 still reads the old stamp.
+      // W2; pairs with R2. With a weaker order, R2 may read this word while R3 reads the old stamp.
       detail::store(words[i], value, std::memory_order_release);
     });
     if (bytes % 8 != 0) {
@@ -80,7 +80,7 @@ struct WordMoves {
   [[gnu::always_inline]] static void load_words(const Word* words, std::byte* record,
                                                 std::size_t bytes) {
     for_each_word(bytes / 8, [=](std::size_t i) {
-      // R2, partner W2(m > n). If weaker, R3 may be read before this word.
+      // R2; pairs with W2(m > n). With a weaker order, R3 may be read before this word.
       const Word value = detail::load(words[i], std::memory_order_acquire);
       std::memcpy(record + 8 * i, &value, 8);
     });
@@ -100,12 +100,12 @@ struct SlotProtocol {
   [[gnu::always_inline]] static void store(std::byte* slot, Sequence n, const std::byte* record,
                                            std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
-    // W1, partners R3 and R1. W2's release orders it before every word. Without W1, a reader that
-    // copies old and new words would still find the old stamp. If weaker, a reader that it laps may
-    // continue with a head or an `archived` from long before.
+    // W1; pairs with R3 and R1. W2's release orders it before every word. Without W1, a reader that
+    // copies old and new words would still find the old stamp. With a weaker order, a reader that
+    // it laps may continue with a head or an `archived` from long before.
     detail::store(words[0], writing_stamp(n), std::memory_order_release);
     Moves::store_words(words + 1, record, record_bytes);  // W2
-    // W3, partner R1. If weaker, R1 may accept the stamp before the words are visible.
+    // W3; pairs with R1. With a weaker order, R1 may accept the stamp before the words are visible.
     detail::store(words[0], ready_stamp(n), std::memory_order_release);
   }
 
@@ -114,12 +114,12 @@ struct SlotProtocol {
   [[gnu::always_inline]] static SlotReadResult load(const std::byte* slot, Sequence n,
                                                     std::byte* record, std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
-    // R1, partner W3(n). If weaker, R2 may read words from before n was written.
+    // R1; pairs with W3(n). With a weaker order, R2 may read words from before n was written.
     const Word before = detail::load(words[0], std::memory_order_acquire);
     if (before < ready_stamp(n)) return {SlotRead::kNotYet, before};
     Moves::load_words(words + 1, record, record_bytes);  // R2
-    // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. If weaker, a
-    // lapped reader may continue with a head or an `archived` from long before.
+    // R3; pairs with W1(m > n) and W3(m > n). R2's acquire orders it after every word. With a
+    // weaker order, a lapped reader may continue with a head or an `archived` from long before.
     const Word after = detail::load(words[0], std::memory_order_acquire);
     if (after != ready_stamp(n)) return judge_stamp(after, n);
     return {SlotRead::kRecord, after};
@@ -128,15 +128,15 @@ struct SlotProtocol {
 
 using WordProtocol = SlotProtocol<WordMoves>;
 
-// W4, partner load_head (proto/ring_words.h). If weaker, a reader that sees head = n might not find
-// n in its slot yet. The file thread might write a block to disk before its words are visible.
+// W4; pairs with load_head (proto/ring_words.h). With a weaker order, a reader that sees head = n
+// may not find n in its slot, and the file thread may write a block before its words are visible.
 inline void store_head(Word& head, Sequence n) {
   detail::store(head, n, std::memory_order_release);
 }
 
 // Prefetches the slot's first line into the second-level cache, because a core can wait for more
 // lines there than in its first level (docs/explanation/adr/0007-prefetching-publisher.md and
-// 0012-reading-in-runs.md). It and its callers are always inlined, because gcc removes calls of a
+// 0012-reading-in-runs.md). It and its callers are always inlined, because gcc removes calls to a
 // function that does nothing else.
 [[gnu::always_inline]] inline void prefetch_slot(const std::byte* slot) {
   constexpr int kLoad = 0;

@@ -4,11 +4,11 @@
     tests/conformance/bindings/run.py                          every scenario, every built language
     tests/conformance/bindings/run.py --languages c,python     these languages
     tests/conformance/bindings/run.py --scenarios gap-fill     these scenarios
-    tests/conformance/bindings/run.py --break rust             swaps two errors' names in that driver
+    tests/conformance/bindings/run.py --break rust             swaps two error names in that driver
     tests/conformance/bindings/run.py --update                 writes C's answers into the scenarios
 
 README.md is the contract. Build the packages with `bindings/test.sh` first. The library is
-LAPWING_LIBRARY, by default that of the build in LAPWING_BUILD_DIR, build/release.
+LAPWING_LIBRARY, by default the one in LAPWING_BUILD_DIR, by default build/release.
 
 Exit: 0 all answer as expected, 1 one does not, 2 wrong usage.
 """
@@ -100,7 +100,7 @@ class Driver:
         return f"the driver ended with {code} at `{step}`: {' / '.join(said)}"
 
     def end(self):
-        """Its exit code, after the end of its input."""
+        """Its exit code after its input has ended."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:
@@ -117,7 +117,7 @@ class Driver:
 
 
 class Externals:
-    """Actions outside the driver: other processes, and damage."""
+    """Actions outside the driver: in other processes, and damage to files."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -183,9 +183,9 @@ def line_of(step):
 
 
 def answers(scenario, language, broken):
-    """The driver's answers to all steps, and a further error or None."""
+    """The driver's answers to all steps, and another error or None."""
     lines = []
-    # Short, because of the sockets in it.
+    # A short path, because it contains sockets.
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
         driver = Driver(language, directory, broken)
         externals = Externals(directory)

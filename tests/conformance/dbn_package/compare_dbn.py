@@ -4,9 +4,9 @@
     compare_dbn.py A B [C …]
 
 Files may be raw or zstd, in one frame or several. With more than two, A is compared with the
-contents of the others together: a series of files, each of which has A's metadata and its own
-start. Prints "N records equal", or the first difference. Exit: 0 equal, 1 different, 2 a file that
-cannot be read as DBN. venv.sh creates the environment it needs.
+combined contents of the others: a series of files, each with A's metadata and its own start. Prints
+"N records equal", or the first difference. Exit: 0 equal, 1 different, 2 a file that cannot be read
+as DBN. venv.sh creates the environment that it needs.
 """
 
 import itertools
@@ -20,7 +20,7 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class NotDbn(Exception):
-    """A file that the package cannot read, or that ends within a record."""
+    """A file that the package cannot read, or that ends in the middle of a record."""
 
 
 def open_decoded(path):
@@ -66,7 +66,7 @@ def decode_series(paths):
 
 
 def without_times(metadata):
-    """The fields of metadata that every file of a series shares."""
+    """The metadata fields that all files in a series share."""
     names = ("version", "dataset", "schema", "stype_in", "stype_out", "limit", "ts_out", "symbols",
              "partial", "not_found", "mappings")
     return {name: getattr(metadata, name) for name in names}

@@ -28,7 +28,7 @@ PROGRAMS = BUILD / "tests" / "conformance" / "dbn_package"
 DATA = os.environ.get("LAPWING_TEST_DATA")
 UNDEFINED_NS = 2**64 - 1
 
-# The schema on the bus, and the number of its records in each real file.
+# The bus's schema, and the number of its records in each real file.
 FILES = {
     "esh4-glbx-mdp3-20231225.mbo.dbn.zst": 68_792,
     "esh4-glbx-mdp3-20231224.mbo.dbn.zst": 8_725,

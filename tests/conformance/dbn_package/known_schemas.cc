@@ -1,4 +1,4 @@
-// known_schemas: prints the text of every schema that Lapwing ships, one per line, in each version.
+// known_schemas: prints the text of every schema that Lapwing ships, in each version, one per line.
 // A test program.
 #include "snapshot/schema/known_schemas.h"
 

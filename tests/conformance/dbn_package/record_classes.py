@@ -1,4 +1,4 @@
-"""The databento-dbn class for the records of each schema, by version of DBN."""
+"""The databento-dbn class for the records of each schema, by DBN version."""
 
 import databento_dbn as dbn
 
@@ -39,7 +39,7 @@ def record_class(schema, version):
 
 
 def every_record_class():
-    """Yields (schema, version, class), each schema in each of its versions."""
+    """Yields (schema, version, class) for each schema in each of its versions."""
     for schema, classes in RECORD_CLASSES.items():
         for versions, made in classes.items():
             for version in versions:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares our reading and writing of DBN with the package `databento-dbn`.
+# Compares our DBN reader and writer with the package `databento-dbn`.
 #
 # Exit: 0 all agree; 77 SKIPPED, see venv.sh; 1 any other error.
 set -eu

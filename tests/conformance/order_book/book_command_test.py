@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `lapwing book` with the book of order_book_oracle. Run it with run.sh.
 
-LAPWING_BIN is the program. LAPWING_TEST_DATA is the folder of real files, if there are any.
+LAPWING_BIN is the program. LAPWING_TEST_DATA is the folder with the real files, if there are any.
 """
 
 import json

@@ -1,4 +1,4 @@
-// fold_dbn FILE SEQUENCE...: folds a DBN file of market by order with the fold `orders`, like a bus
+// fold_dbn FILE SEQUENCE...: folds a market-by-order DBN file with the fold `orders`, like a bus
 // that begins with the file, and prints the state after each of the sequences (ascending), in key
 // order:
 //

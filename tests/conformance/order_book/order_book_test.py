@@ -71,7 +71,7 @@ def in_queue(orders, side):
 
 
 def levels(queue):
-    """(price, size, order count) of orders that are sorted with the best first."""
+    """(price, size, order count) of orders that are sorted best first."""
     found = {}
     for order in queue:
         size, count = found.get(order.price, (0, 0))
@@ -107,7 +107,8 @@ class Comparison(unittest.TestCase):
             self.assertEqual(*pair, (where, index))
 
     def compare(self, path, record_count, looks):
-        """Compares at `looks` sequences, including the last one. Returns market and actions."""
+        """Compares them at `looks` sequences, including the last one. Returns market and
+        actions."""
         chosen = random.sample(range(1, record_count), looks - 1)
         states = folded(path, sorted(chosen) + [record_count])
         market, actions, last = oracle.Market(), collections.Counter(), 0
@@ -143,7 +144,7 @@ class SyntheticFlow(Comparison):
 
 @needs_data
 class RealFlow(Comparison):
-    """The ES file, whose book begins with a snapshot of the previous day."""
+    """The ES file, whose book begins with a snapshot from the previous day."""
 
     def test_orders_queues_and_levels_are_those_of_the_oracle_at_200_sequences(self):
         market, actions = self.compare(f"{DATA}/{ES}", ES_RECORDS, 200)
@@ -154,7 +155,7 @@ class RealFlow(Comparison):
 
     def test_the_snapshot_at_its_start_is_the_book_at_the_end_of_the_day_before(self):
         """Compares order by order, rank by rank and level by level. The records differ only in the
-        time of the snapshot, and in the mark of the last record, which only one file has."""
+        snapshot's time, and in the last record's mark, which only one file has."""
         day_before = folded(f"{DATA}/{ES_SNAPSHOT}", [ES_SNAPSHOT_RECORDS])[ES_SNAPSHOT_RECORDS]
         snapshot = folded(f"{DATA}/{ES}", [ES_SNAPSHOT_RECORDS])[ES_SNAPSHOT_RECORDS]
         self.assertEqual(len(snapshot.orders[ES_INSTRUMENT]), ES_SNAPSHOT_RECORDS)

@@ -1,4 +1,4 @@
-// An external user's program: keeps the newest pair of each key of a closed bus, and finds it in
+// An external user's program: keeps the newest pair for each key on a closed bus, and finds it in
 // the checkpoint.
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// An external user's program: reads typed quotes, from the oldest to the close.
+// An external user's program: reads typed quotes, from the oldest until the close.
 #include <cstdint>
 #include <iostream>
 

@@ -2,7 +2,7 @@
 //! `store_archived`, `load_archived`, and the gate by whole blocks).
 //!
 //! The disk reads slots directly from the ring's memory, in an order that we do not control.
-//! Therefore the slots are plain memory here: loom finds a race unless every write of a slot is
+//! Therefore the slots are plain memory here: loom finds a race unless every write to a slot is
 //! ordered before the read, and every read before the next lap's write. gate.rs models how the
 //! publisher waits at the gate.
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use Ordering::{Acquire, Relaxed, Release};
 
 const CAPACITY: u64 = 2;
-/// Slots in a block of the journal. A block that is not full yet is written again as it fills.
+/// Slots in a journal block. A block that is not full yet is written again as it fills.
 const BLOCK: u64 = 2;
 const LAST: u64 = 3;
 

@@ -1,7 +1,8 @@
 //! The doorbell: S1 to S3 against P1 to P3 (`load_bell`, `bump_bell`), with parked readers.
 //!
-//! First with a ringer that makes the condition true itself, as at a close. Then like the service
-//! thread, which polls head, moved by another thread, and wakes all parked readers.
+//! First with a ringer that makes the condition true itself, as at a close. Then with a ringer like
+//! the service thread, which polls head while another thread moves it, and wakes all parked
+//! readers.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::kernel::Futex;

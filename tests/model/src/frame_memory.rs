@@ -1,16 +1,16 @@
-//! The memory of one direction of a channel, for frames.rs: a ring of units, which have 64 bytes in
-//! the product.
+//! The memory for one direction of a channel, for frames.rs: a ring of units, which have 64 bytes
+//! in the product.
 //!
 //! The first word of a unit is an atomic: the head of a frame that begins there, or payload of an
-//! earlier frame. The rest of a unit is plain memory: loom finds a race unless every write of it is
-//! ordered before the read, and every read before the write of the next lap.
+//! earlier frame. The rest of a unit is plain memory: loom finds a race unless every write to it is
+//! ordered before the read, and every read before the next lap's write.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Units of a message's frame, and units that were claimed and written for it. With 0 units the
-/// claim is aborted. A claim of one unit is a short message: its payload does not cover the first
-/// word of any unit.
+/// The units of a message's frame, and the units that were claimed and written for it. With 0 units
+/// the claim is aborted. A claim of one unit is a short message: its payload does not cover the
+/// first word of any unit.
 #[derive(Clone, Copy)]
 pub struct Message {
     pub units: u64,
@@ -61,8 +61,8 @@ impl Claim {
     }
 }
 
-/// One commit: its claims, and the frames of its messages, with padding before a message that would
-/// cross the end. `end` is the start of the next commit.
+/// One commit: its claims, and its messages' frames, with padding before a message that would cross
+/// the end. `end` is the start of the next commit.
 pub struct Commit {
     pub claims: Vec<Claim>,
     pub frames: Vec<Frame>,
@@ -125,7 +125,7 @@ struct Unit {
 pub struct Ring {
     units: Vec<Unit>,
     pub received: AtomicU64,
-    /// End of file on the socket: the producer has ended.
+    /// The end of file on the socket: the producer has ended.
     pub is_gone: AtomicBool,
 }
 

@@ -2,8 +2,8 @@
 //! `clear_false_head`, `store_long_bytes`, `store_short_payload`, `store_received`, `load_received`).
 //!
 //! A consumer must receive only committed messages, complete, in order and once, and they must not
-//! change until they are released. Every payload has the worst value: at the position of a later
-//! frame's head it contains that frame's lap. A head can distinguish only three laps.
+//! change until they are released. Every payload has the worst possible value: at the position of a
+//! later frame's head it contains that frame's lap. A head can distinguish only three laps.
 
 use crate::frame_memory::{lay_out, Commit, Frame, Message, Rest, Ring, Word, LAPS, PADDING};
 use crate::judge::{judge, right, wrong, Depth, Sightings, DATA_RACE};
@@ -111,7 +111,7 @@ enum Step {
     StoreFirst,    // C3
 }
 
-/// The room that the producer assumes.
+/// The room that the producer assumes it has.
 #[derive(Clone, Copy)]
 enum Room {
     Exact,

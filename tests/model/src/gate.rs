@@ -1,8 +1,9 @@
 //! The journal gate. A publisher that is a full ring ahead of the journal waits for the file
 //! thread. That thread may itself be asleep, because head has not moved for a while.
 //!
-//! The publisher waits by S1 to S3 of the doorbell on a private bell; the file thread sleeps by F1
-//! to F4 of the attention word. The publisher is in a batch: head has not moved yet when it must wait.
+//! The publisher waits with the doorbell's S1 to S3 on a private bell; the file thread sleeps with
+//! the attention word's F1 to F4. The publisher is in a batch: head has not moved yet when it must
+//! wait.
 
 use crate::idle::{self, AttentionWord, Sleeper};
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
@@ -65,7 +66,7 @@ impl Process {
         }
     }
 
-    /// A failed journal does not gate.
+    /// A failed journal does not gate the publisher.
     fn may_write(&self, n: u64) -> bool {
         n <= self.archived.load(Acquire) + CAPACITY || self.failed.load(Acquire)
     }

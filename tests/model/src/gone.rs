@@ -1,4 +1,4 @@
-//! The end of a connection for a sleeping side: it wakes up, still receives every committed
+//! The end of a connection while a side sleeps: it wakes up, still receives every committed
 //! message, and distinguishes a close from a death (`store_channel_state`, `load_channel_state`).
 //!
 //! The socket's end of file wakes it. It persists, and no process has to send it. The kernel
@@ -11,7 +11,7 @@ use crate::parking::{Party, Side, Variant, CLOSED, EVENTS, RIGHT};
 use loom::sync::atomic::Ordering::Acquire;
 use loom::thread;
 
-/// The producer sends one message and ends. The consumer waits for another one.
+/// The producer sends one message and ends. The consumer waits for another message.
 fn one_ends(v: Variant, seen: &Sightings) {
     let [consumer, producer] = Side::pair(v);
     let producing = {

@@ -1,8 +1,8 @@
 //! Runs a protocol and its wrong variants, and checks that each has the expected result.
 //!
 //! Three kinds of false results are excluded:
-//! - A wrong variant counts as caught only if loom found the failure in its row. A failure of the
-//!   model itself (an endless loop, an error in a table) is not a catch.
+//! - A wrong variant counts as caught only if loom found the failure named in its row. A failure of
+//!   the model itself (an endless loop, an error in a table) is not a catch.
 //! - A right form counts as passed only if its events of interest occurred. A model in which the
 //!   dangerous interleaving cannot happen is void.
 //! - Time and the number of executions are not limited, because loom reports success when it
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, Once};
 
-/// Loom's text for a deadlock: no thread can continue. A thread sleeps and will never be woken.
+/// Loom's text for a deadlock: no thread can continue, because one sleeps and will never be woken.
 pub const LOST_WAKE_UP: &str = "deadlock";
 /// Loom's text for an unordered read and write of plain memory.
 pub const DATA_RACE: &str = "Causality violation";
 
-/// An execution with more switches than this has an endless loop. Loom reports it and fails.
+/// An execution with more switches than this contains an endless loop. Loom reports it and fails.
 const SWITCHES_MAX: usize = 10_000;
 
 /// Counts the occurrences of events over all executions of a model.

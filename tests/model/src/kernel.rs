@@ -8,7 +8,7 @@ use loom::sync::Mutex;
 use loom::thread::{self, Thread};
 
 /// A futex word and its sleepers. Comparing the word and joining the sleepers is one step with
-/// respect to every wake: the mutex models the lock of the kernel's hash bucket.
+/// respect to every wake: the mutex models the lock on the kernel's hash bucket.
 pub struct Futex {
     word: AtomicU32,
     sleepers: Mutex<Vec<Thread>>,
@@ -53,7 +53,7 @@ impl Futex {
     }
 }
 
-/// An eventfd: `read` sleeps until a value was written, and takes all of it.
+/// An eventfd: `read` sleeps until a value has been written, and takes all of it.
 pub struct EventFd {
     state: Mutex<EventFdState>,
 }
@@ -107,7 +107,7 @@ impl Socket {
         Self { state: Mutex::new(state), packets_max }
     }
 
-    /// send(MSG_DONTWAIT) of a packet by the other end. A packet beyond the limit is refused.
+    /// The other end sends a packet with send(MSG_DONTWAIT). A packet beyond the limit is refused.
     pub fn send(&self) {
         let mut state = self.state.lock().unwrap();
         state.packets = (state.packets + 1).min(self.packets_max);
@@ -143,9 +143,9 @@ impl Socket {
 }
 
 /// A thread that another thread's membarrier(GLOBAL_EXPEDITED) interrupts: it executes a full
-/// barrier at an arbitrary point. The model keeps only the side of one point in its code. Either
-/// everything up to the point is ordered before the caller's next actions, or the caller's earlier
-/// actions are ordered before everything from the point on.
+/// barrier at an arbitrary point. The model keeps only which side of one point in the thread's code
+/// this is. Either everything up to the point is ordered before the caller's next actions, or the
+/// caller's earlier actions are ordered before everything from the point on.
 pub struct Interruptible {
     place: Mutex<()>,
 }

@@ -1,5 +1,5 @@
-//! Lap arithmetic: how a reader interprets a stamp other than the expected one (`resume_after_lap`,
-//! `stamp_is_corrupt`).
+//! Lap arithmetic: how a reader interprets a stamp that is not the expected one
+//! (`resume_after_lap`, `stamp_is_corrupt`).
 //!
 //! Only the slot of sequence 1 is modelled: three laps pass over it while a reader wants record 1.
 //! Records published in a batch can be read immediately, while head moves at the end of the batch,

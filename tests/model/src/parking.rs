@@ -2,13 +2,13 @@
 //! `waker_barrier`), with a socket of packets to sleep on.
 //!
 //! First one side sleeps and the other wakes it: a consumer that waits for each message, or a
-//! producer that waits for more room than one release makes. Then both alternate, in a ring of two.
-//! The awaited condition is reduced to a count, stored with release and loaded with acquire, like
-//! stamps and `received` (frames.rs). gone.rs models the end of a connection.
+//! producer that waits for more room than one release makes. Then the two alternate, in a ring of
+//! two. The awaited condition is reduced to a count, stored with release and loaded with acquire,
+//! like stamps and `received` (frames.rs). gone.rs models the end of a connection.
 //!
 //! T2 and N2 are fences. Alternatively T2 is membarrier and N2 only restrains the compiler. Then
-//! the waker has no barrier of its own here either: N2 is a point in its code, and the kernel makes
-//! it execute a barrier before or after it, as the checker chooses.
+//! the waker has no barrier of its own in this model either: N2 is a point in its code, and the
+//! kernel makes it execute a barrier before or after that point, as the checker chooses.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::kernel::{Interruptible, Socket};
@@ -54,7 +54,7 @@ pub enum Ticket {
     NeverUsed,
     /// 1 while asleep, 0 when awake.
     Flag,
-    /// One per wait, although a wait may take several sleeps.
+    /// One ticket per wait, although a wait may take several sleeps.
     OneAWait,
 }
 

@@ -1,7 +1,7 @@
 //! The slot: W1 to W4 against R1 to R3 (`store_slot`, `load_slot`, `store_head`, `load_head`).
 //!
-//! A ring of one slot with a record of two words. The laps of a slot do not affect other slots, so
-//! the sequences 1 and 2 here represent n and n + capacity in any ring.
+//! A ring of one slot with a record of two words. A slot's laps do not affect other slots, so the
+//! sequences 1 and 2 here represent n and n + capacity in any ring.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings};
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +20,8 @@ enum Mark {
 /// The stamps that R1 accepts for the copy.
 #[derive(Clone, Copy)]
 enum FirstLook {
-    /// One comparison for "not yet". R3 detects the other cases, because the stamps of a slot only
-    /// grow: if R3 reads 2n, R1 cannot have read more.
+    /// One comparison for "not yet". R3 detects the other cases, because a slot's stamps only grow:
+    /// if R3 reads 2n, R1 cannot have read more.
     AtLeastReady,
     Ready,
     AtLeastBeingWritten,
@@ -61,7 +61,7 @@ const RIGHT: Variant = Variant {
     head_load: Acquire,
 };
 
-/// The minimum for the copy itself. lap.rs and splice.rs show why the product needs more.
+/// The minimum that the copy itself needs. lap.rs and splice.rs show why the product needs more.
 const LEAST: Variant =
     Variant { w1: Mark::BeforeWords(Relaxed), r3: Recheck::SameStamp(Relaxed), ..RIGHT };
 

@@ -1,5 +1,5 @@
-//! The splice of journal and ring: a record that a reader no longer finds in the ring is in the
-//! journal, and the reader can detect this. At no time is a record in neither.
+//! The splice between journal and ring: a record that a reader no longer finds in the ring is in
+//! the journal, and the reader can detect this. At no time is a record in neither of them.
 //!
 //! A ring of one slot, with blocks of one record. The publisher overwrites record 1 once it is
 //! archived. A reader that finds it lapped loads `archived` to determine how far it may read the

@@ -1,4 +1,4 @@
-//! Measures the rates of the package. See README.md of the parent folder.
+//! Measures the rates of the package. See README.md in the parent folder.
 
 mod allocated;
 mod passes;

@@ -1,5 +1,5 @@
 //! bcast: a mapped ring, written in place, read message by message within a batch, busy. An overrun
-//! reader restarts at the newest record, as its documentation shows.
+//! reader restarts at the newest record, as bcast's documentation shows.
 
 use bcast::{
     Error, MappedReader, MappedWriter, MmapMutStorage, MmapStorage, StorageExt, HEADER_SIZE,

@@ -59,7 +59,7 @@ impl Arrivals {
         }
     }
 
-    /// The number of lost records of `published`. Torn records count as torn, not as lost.
+    /// The number of `published` records that were lost. Torn records count as torn, not as lost.
     pub fn lost(&self, published: u64) -> u64 {
         published.saturating_sub(self.in_order + self.torn)
     }

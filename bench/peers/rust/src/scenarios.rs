@@ -24,10 +24,10 @@ const LOOKS_AFTER_THE_END: u64 = 20; // checks that a publish is still in progre
 /// One side of a peer. Created by `open`, which connects as far as one side can.
 pub trait Peer<const W: usize>: Sized {
     fn open(options: &Options) -> Self;
-    /// Writes records first, first + 1, … with `fill`. Returns how many it took, 0 if there is no
+    /// Writes records first, first + 1, … with `fill`. Returns the number taken, 0 if there is no
     /// room now.
     fn send(&mut self, first: u64, count: u64) -> u64;
-    /// Calls on_record for available records. Returns how many.
+    /// Calls on_record for available records. Returns their number.
     fn receive(&mut self, on_record: impl FnMut(&Record<W>)) -> u64;
     /// The number of lost records that the peer's interface reported, or -1.
     fn reported_lost(&self) -> i64 {
@@ -213,7 +213,7 @@ fn run_saturated_subscriber<const W: usize, P: Peer<W>>(options: &Options, peer:
             if over_ns != 0 {
                 break;
             }
-            // An earlier silence may be caused by this side, if it did not run meanwhile.
+            // An earlier silence may be this side's fault, if it was not running then.
             if options.is_announced("published") {
                 over_ns = now_ns();
             }

@@ -7,7 +7,7 @@ use crate::scenarios::{Peer, LOOKS_BETWEEN_CLOCKS, SILENCE_NS_MAX, STUCK_NS_MAX}
 
 /// The longest time without a record for a reader. The wait for the first record is not a silence,
 /// because records may not have been published yet. The wait for a record that did not arrive
-/// before the end is one.
+/// before the end is a silence.
 struct Silences {
     last_ns: u64,
     longest_ns: u64,
@@ -37,8 +37,7 @@ impl Silences {
     }
 }
 
-/// Receives records after number `last` until `file` exists and then no record has arrived for a
-/// while.
+/// Receives records after number `last` until `file` exists and no record has arrived for a while.
 fn listen_until<const W: usize, P: Peer<W>>(
     options: &Options,
     peer: &mut P,

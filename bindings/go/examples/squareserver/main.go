@@ -41,7 +41,7 @@ func main() {
 			client.Close()
 		}
 		if code := lapwing.CodeOf(err); code != lapwing.ErrClosed && code != lapwing.ErrPeerGone && ctx.Err() == nil {
-			log.Print(err) // an error of this client; continue with the next one
+			log.Print(err) // this client failed; continue with the next one
 		}
 	}
 }

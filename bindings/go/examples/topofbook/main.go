@@ -1,5 +1,5 @@
-// Command topofbook prints the best bid and ask of each instrument of a bus of dbn.mbo when they change, until
-// the bus is closed:
+// Command topofbook prints the best bid and ask of each instrument on a dbn.mbo bus when they change, until the
+// bus is closed:
 //
 //	topofbook DIRECTORY
 package main

@@ -6,9 +6,10 @@
                 case lapwing.Records(): print(item.first, item.rows["price"].mean())
                 case lapwing.Event(kind="gap"): print("missing", item.first, item.last)
 
-Durations and timeouts are in seconds. A timeout of None waits forever, and one of 0 does not wait.
-For an option, None means no limit. Times are ns since 1970, UTC. Prices are integers in units of
-1e-9. Each error number has a class, for example `lapwing.Closed`. All derive from `lapwing.Error`.
+Durations and timeouts are in seconds. A timeout of None waits forever, and a timeout of 0 does not
+wait. For an option, None means no limit. Times are ns since 1970, UTC. Prices are integers in units
+of 1e-9. Each error number has a class, for example `lapwing.Closed`. All derive from
+`lapwing.Error`.
 
 Only one thread may use an object at a time. Waits release the GIL, and Ctrl-C ends them.
 """

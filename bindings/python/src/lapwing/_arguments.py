@@ -1,4 +1,4 @@
-"""Converts arguments to those of the C interface: ns, numbers instead of words, flags.
+"""Converts arguments for the C interface: times to ns, words to numbers, options to flags.
 
 Each function checks one argument and names it in the error.
 """
@@ -140,7 +140,7 @@ def text_of(path: str | os.PathLike[str], option: str = "path") -> str:
 
 
 def _whole_text(option: str, value: str) -> str:
-    if "\0" in value:  # C would cut the text there
+    if "\0" in value:  # C would truncate the text there
         raise invalid(f"{option} is {value!r}, and a text must not contain NUL. Remove it")
     return value
 

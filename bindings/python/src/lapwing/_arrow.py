@@ -31,7 +31,8 @@ _INT32_MAX = 2**31 - 1
 def record_batch(
     rows: np.ndarray, schema: Schema | None, prices: Prices = "int"
 ) -> pyarrow.RecordBatch:
-    """Returns a column for each field except spare ones. The fields' metadata has the units."""
+    """Returns a column for each field except spare ones. The fields' metadata contains the
+    units."""
     import pyarrow
 
     number_of("prices", prices, _PRICES)

@@ -1,4 +1,4 @@
-"""Converts columns of data frames to fields of records, by name and without loss."""
+"""Converts data frame columns to record fields, by name and without loss."""
 
 from __future__ import annotations
 

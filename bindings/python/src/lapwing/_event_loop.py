@@ -33,7 +33,7 @@ async def readable(fd: int, seconds: float | None = None) -> None:
 
 
 class Waiter:
-    """Waits for one object. One task at a time may wait."""
+    """Waits for one object. Only one task at a time may wait."""
 
     def __init__(self) -> None:
         self._is_waiting = False

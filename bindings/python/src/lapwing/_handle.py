@@ -1,4 +1,5 @@
-"""The base of all objects. `with` or destroy() frees them; the collector does so with a warning."""
+"""The base of all objects. `with` or destroy() frees them; so does the collector, with a
+warning."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ class Handle(Generic[Native]):
 def opened(open_handle: Callable[[], Native], timeout: float | None) -> Native:
     """Returns the result of an open that may wait. Ctrl-C ends the wait.
 
-    These calls cannot be interrupted in the library, so the main thread runs them in another
+    These calls cannot be interrupted in the library, so the main thread runs them on another
     thread. If a signal ends the wait here, the handle that the other thread gets is freed.
     """
     if timeout == 0 or threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""Order books of a bus of dbn.mbo."""
+"""Order books of a dbn.mbo bus."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Books(Handle[_native.Books]):
         self._dtypes: dict[int, np.dtype] = {}  # the last checked dtype of each kind
 
     def take(self, item: Item) -> None:
-        """Applies an item. Raises misuse if it does not follow the last one, and record-size if
-        its rows are not dbn.mbo. The books do not change then.
+        """Applies an item. Raises misuse if it does not follow the last one, and record-size if its
+        rows are not dbn.mbo. In both cases the books do not change.
         """
         if isinstance(item, Event):
             self._handle.take_event(item)

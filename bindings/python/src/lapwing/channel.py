@@ -62,18 +62,18 @@ def side_options(
     membarrier: bool = True,
     late_replies: bool = False,
 ) -> dict[str, Any]:
-    """Options of one side of a channel. Sizes are for the direction in which it sends.
+    """Options of one side of a channel. Sizes apply to the messages that it sends.
 
     name               name of this side, shown by `lapwing info`
     capacity           bytes, a power of two
     message_bytes_max  size limit of one message
-    call_window        accepted unanswered calls, and untaken one-way messages
+    call_window        limit on accepted unanswered calls, and on untaken one-way messages
     wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
-    aligned            payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56
+    aligned            align payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56
                        bytes to 8
-    numa_node          this side's memory is on this node, or opening fails
+    numa_node          allocate this side's memory on this node, or fail
     membarrier         False: use a fence for each message instead of a system call
-    late_replies       deliver replies that arrive after their call ended, marked late
+    late_replies       deliver replies that arrive after the end of their call, marked as late
     """
     return {
         "name": checked_text("name", name),
@@ -114,7 +114,7 @@ class Channel(Handle[_native.Channel]):
         """Connects to the listener at `path`. The options are those of side_options().
 
         retry     seconds to retry while there is no listener; None: until the timeout
-        peer_uid  connect only to a listener of this user
+        peer_uid  connect only to this user's listener
         """
         one_side = side_options(**options)
         one_side["flags"] |= 8 if peer_uid is not None else 0
@@ -130,7 +130,7 @@ class Channel(Handle[_native.Channel]):
     def arm(self, bytes: int = 0) -> bool:
         """Prepares fileno() for an event loop. Call it before the loop sleeps.
 
-        Returns True if nothing has arrived, or for a producer, if there is no room for `bytes`.
+        Returns True if nothing has arrived or, for a producer, if there is no room for `bytes`.
         fileno() then becomes readable when that may have changed. False: try at once.
         """
         return self._handle.arm(bytes)
@@ -173,7 +173,7 @@ class Claim:
         return memoryview(self._memory)
 
     def commit(self, bytes: int | None = None) -> None:
-        """Sends the first `bytes`, or all. Raises misuse if a view of the memory is alive."""
+        """Sends the first `bytes`, or all of it. Raises misuse if a view of the memory is alive."""
         self._check_open()
         self._channel.commit(len(self) if bytes is None else bytes, self._type)
 
@@ -234,8 +234,9 @@ class Consumer(Channel):
         for message in consumer:
             handle(message.type, bytes(message))
 
-    The iteration ends when the producer has closed. If you leave it early, the current message is
-    not released. Releasing a message with a live view (a memoryview, an array) raises misuse.
+    The iteration ends when the producer has closed the channel. If you leave it early, the current
+    message is not released. Releasing a message that has a live view (a memoryview, an array)
+    raises misuse.
     """
 
     role = 2
@@ -248,7 +249,7 @@ class Consumer(Channel):
         return self._handle.peek(max, timeout_ns(timeout))
 
     def release(self, count: int = 1) -> None:
-        """Gives back the first `count` messages. Raises misuse if one of them has a live view."""
+        """Releases the first `count` messages. Raises misuse if one of them has a live view."""
         self._handle.release(count)
 
     async def peek_async(self, max: int = 1, timeout: float | None = None) -> list[Message]:
@@ -280,7 +281,7 @@ class _NextMessage:
 
 
 class Request(NamedTuple):
-    """A call of the other side. If `call` is 0, it is a one-way message, which has no answer."""
+    """A call from the other side. If `call` is 0, it is a one-way message, which has no answer."""
 
     call: int
     type: int
@@ -306,7 +307,7 @@ class Duplex(Channel):
         for request in duplex:
             duplex.reply(request, struct.pack("<Q", 49), type=2)
 
-    Payloads are copied. Only one thread may use a duplex at a time. To serve and to call in
+    Payloads are copied. Only one thread may use a duplex at a time. To serve and to call on
     different threads, use two duplexes.
     """
 
@@ -349,7 +350,7 @@ class Duplex(Channel):
         return self._handle.send_many(_pairs(messages), timeout_ns(timeout))
 
     def next(self, timeout: float | None = None) -> Request:
-        """Returns the next call or one-way message of the other side."""
+        """Returns the next call or one-way message from the other side."""
         return Request(*self._handle.next(timeout_ns(timeout)))
 
     def reply(
@@ -359,7 +360,7 @@ class Duplex(Channel):
         type: int = 0,
         timeout: float | None = None,
     ) -> None:
-        """Answers a call that next() returned, in any order. Raises misuse if it was answered."""
+        """Answers a call that next() returned, in any order. Raises misuse if already answered."""
         self._handle.reply(_call_of(request), payload, type, False, 0, timeout_ns(timeout))
 
     def reply_error(

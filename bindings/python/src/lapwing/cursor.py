@@ -34,7 +34,7 @@ class Cursor(Handle[_native.Cursor]):
 
         Waits at most `timeout` seconds for another cursor to release the lock; 0 does not wait.
 
-        durable: a commit survives a power cut. Each commit costs a sync.
+        durable: commits survive a power cut. Each commit costs a sync.
         """
         is_durable = flags_of(durable=(durable, 1)) != 0
         options = (text_of(path), is_durable, timeout_ns(timeout))
@@ -45,8 +45,8 @@ class Cursor(Handle[_native.Cursor]):
         return Commit(*self._handle.position())
 
     def commit(self, position: Position, output_bytes: int = 0, output_file: int = 0) -> None:
-        """Records that everything up to `position` is processed. `output_bytes` is the length of
-        the output at that point, and `output_file` the number of its file. The position of a
+        """Records that everything up to `position` has been processed. `output_bytes` is the length
+        of the output at that point, and `output_file` the number of its file. A position from a
         subscriber that has delivered nothing has no effect.
         """
         if not isinstance(position, Position):

@@ -88,13 +88,13 @@ class Damaged(Error):
 
 
 class AbiMismatch(Error):
-    """The other side has another version of the interface."""
+    """The other side has a different version of the interface."""
 
     number, name = 8, "abi-mismatch"
 
 
 class NotALapwingFile(Error):
-    """A file of another kind is at this path."""
+    """There is another kind of file at this path."""
 
     number, name = 9, "not-a-lapwing-file"
 
@@ -160,7 +160,7 @@ class PathTooLong(Error):
 
 
 class Closed(Error):
-    """The other side closed cleanly, and everything was delivered."""
+    """The other side closed cleanly, and everything has been delivered."""
 
     number, name = 20, "closed"
 
@@ -250,7 +250,7 @@ class EventDue(Error):
 
 
 class NoAnswer(Error):
-    """The publisher did not answer a join."""
+    """The publisher did not answer the join."""
 
     number, name = 35, "no-answer"
 

@@ -65,7 +65,7 @@ class MappedRows(Records):
 class History(Handle[_native.History]):
     """Records by sequence, or counted back from the newest.
 
-        history[1000]       the record with sequence 1000; the first one has 1
+        history[1000]       the record with sequence 1000; sequences begin at 1
         history[1000:2000]  the records 1000 to 1999
         history[-1]         the newest record
         history[-500:]      the newest 500
@@ -121,14 +121,14 @@ class History(Handle[_native.History]):
     def map(self, first: int, last: int) -> MappedRows:
         """Maps the rows `first` to `last` without a copy, up to the end of `first`'s segment.
 
-        Raises would-block if the segment still grows, and not-permitted if others may write to the
-        file. Use read() then.
+        Raises would-block if the segment is still growing, and not-permitted if others may write to
+        the file. In both cases, use read().
         """
         view = self._handle.map(whole("first", first), whole("last", last))
         return MappedRows(view, self._schema)
 
     def find_time(self, time: Time) -> int:
-        """Returns the sequence to read from to get every record published at or after `time`."""
+        """Returns the sequence from which to read every record published at or after `time`."""
         return self._handle.find_time(utc_ns("time", time))
 
     def chunks(

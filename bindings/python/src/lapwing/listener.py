@@ -25,7 +25,7 @@ class Listener(Handle[_native.Listener]):
     def __init__(self, path: str | os.PathLike[str], *, peer_uid: int | None = None) -> None:
         """Listens at `path`.
 
-        peer_uid  accept only this user; None: this user and root
+        peer_uid  the only user to accept; None: this user and root
         """
         self._handle = _native.listen(text_of(path), _uid(peer_uid))
 
@@ -37,7 +37,7 @@ class Listener(Handle[_native.Listener]):
         peer_uid: int | None = None,
         timeout: float | None = None,
     ) -> Listener:
-        """Replaces the listener at `path`, as soon as that one calls accept() or tend()."""
+        """Replaces the listener at `path`, as soon as the old one calls accept() or tend()."""
         listener = cls.__new__(cls)
         options = (text_of(path), _uid(peer_uid), timeout_ns(timeout))
         listener._handle = opened(lambda: _native.take_over(*options), timeout)
@@ -63,12 +63,12 @@ class Listener(Handle[_native.Listener]):
         return role(handle)
 
     def tend(self) -> None:
-        """Drops silent clients and lets a successor take over. Call it while a peer is served."""
+        """Drops silent clients and lets a successor take over. Call it while serving a peer."""
         self._handle.tend()
 
     def fileno(self) -> int:
-        """Returns a descriptor that is readable when the last call, accept() or tend(), has work to
-        do. Returns -1 after a successor has taken over.
+        """Returns a descriptor that is readable when the call made last, accept() or tend(), has
+        work to do. Returns -1 after a successor has taken over.
         """
         return self._handle.fileno()
 

@@ -54,8 +54,8 @@ _delivery: _Delivery | None = None
 def to(function: Callable[[str], object] | None) -> None:
     """Calls `function`, for example `logging.getLogger("bus").info`, with each line.
 
-    The calls are made in a separate thread. None delivers the pending lines and drops later ones.
-    A forked child's lines go to the parent's function.
+    The calls are made on a separate thread. None delivers the pending lines and drops later ones. A
+    forked child's lines go to the parent's function.
     """
     global _delivery
     if function is not None and not callable(function):
@@ -80,7 +80,7 @@ def _end_delivery() -> None:
 
 
 def read() -> tuple[str, int]:
-    """Returns the oldest line of the queue, and how many lines were dropped since the last call.
+    """Returns the oldest line in the queue, and how many lines were dropped since the last call.
 
     Raises would-block if the queue is empty.
     """
@@ -88,7 +88,7 @@ def read() -> tuple[str, int]:
 
 
 def lines() -> Iterator[str]:
-    """Removes and yields the lines of the queue."""
+    """Removes and yields the lines in the queue."""
     while True:
         try:
             line, _ = read()

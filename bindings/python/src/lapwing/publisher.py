@@ -71,7 +71,7 @@ class Publisher(Handle[_native.Publisher]):
         """Opens the bus for writing.
 
         Waits at most `timeout` seconds for another publisher to end; 0 does not wait. The kernel
-        holds the lock of a killed publisher for up to 0.1 s.
+        may hold the lock of a killed publisher for up to 0.1 s.
 
         schema         a Schema or its text, which determines record_bytes and schema_name
         schema_name    name of a schema that Lapwing ships, or of records without a schema
@@ -80,12 +80,12 @@ class Publisher(Handle[_native.Publisher]):
         segment_bytes  size of a journal file, a power of two.
         sync_interval  seconds between syncs of the journal; None: only on request, by flush()
         retain_bytes   journal size above which the oldest segments are removed; 0: no limit
-        retain_age     seconds after which they are removed; None: never
+        retain_age     a segment whose newest record is older, in seconds, is removed; None: never
         on_journal_lag         if the journal is a whole ring behind: "wait" for the disk, or "shed"
                                the journal
         on_journal_failure     if the journal has failed: "continue" live, or "stop"
         restamped      publish times in the records are this publisher's, not the feed's
-        group          a gid whose members may read
+        group          gid of a group whose members may read the bus
         """
         flags = flags_of(
             journal=(not truth("journal", journal), 1),
@@ -124,7 +124,7 @@ class Publisher(Handle[_native.Publisher]):
 
         `records` is a one-dimensional array of records, or contiguous bytes of whole records. It
         is copied into the ring. An array with fields must have the names, types and offsets of the
-        bus's records. Schema.rows(frame) makes such an array from columns. The call waits only if
+        bus's records. Schema.rows(frame) creates such an array from columns. The call waits only if
         the journal is a whole ring behind. After a failed call, Error.last is the last published
         sequence. Raises record-size if the fields or the record size differ from those of the bus.
         """

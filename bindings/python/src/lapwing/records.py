@@ -1,4 +1,4 @@
-"""The items of a subscriber: records, the state of a checkpoint, or an event."""
+"""The items of a subscriber: records, state from a checkpoint, or an event."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Rows:
     def to_arrow(self, *, prices: _arrow.Prices = "int") -> pyarrow.RecordBatch:
         """Copies the rows to a RecordBatch. The rows need a schema. Requires pyarrow.
 
-        Absent prices and times become null, times become timestamps, and spare bytes are left out.
+        Absent prices and times become null, times become timestamps, and spare bytes are omitted.
         prices  "int": units of 1e-9; "float": float64, which rounds; "decimal": exact
         """
         return _arrow.record_batch(self.rows, self.schema, prices)
@@ -109,7 +109,7 @@ class Records(_Rows):
 
 
 class State(_Rows):
-    """Entries of a state, which replaces the previous state. Discard that at the first entries."""
+    """State entries. Discard the previous state when the first entries of a new one arrive."""
 
     __slots__ = ()
     __match_args__ = ("rows",)

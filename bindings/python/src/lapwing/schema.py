@@ -149,13 +149,13 @@ class Schema:
         )
 
     def rows(self, frame: Any) -> np.ndarray:
-        """Makes an array for Publisher.publish from columns, which it finds by name.
+        """Creates an array for Publisher.publish from columns, which it finds by name.
 
             publisher.publish(schema.rows(frame))
 
-        `frame` is a DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, a structured
-        array, or a dict of columns. The order of the columns does not matter. Missing spare fields
-        become zero. Values are converted only if that is exact. Raises invalid-argument for an
+        `frame` is a pandas or Polars DataFrame, a pyarrow Table or RecordBatch, a structured array,
+        or a dict of columns. The order of the columns does not matter. Missing spare fields become
+        zero. Values are converted only if the conversion is exact. Raises invalid-argument for an
         absent value, a fraction, a number out of range, or a missing or unknown column.
         """
         columns = _columns.of(frame)
@@ -200,7 +200,7 @@ def _named(columns: list[str]) -> str:
 
 
 def described(directory: str) -> Schema | None:
-    """Returns the current schema of the bus's records, or None if it has none."""
+    """Returns the current schema of the bus's records, or None if there is none."""
     try:
         return Schema.of_bus(directory)
     except Error:  # not described, or just removed: treat rows as plain bytes

@@ -62,7 +62,7 @@ class Start:
 
     @classmethod
     def oldest(cls) -> Start:
-        """Starts with the oldest record that is kept."""
+        """Starts with the oldest retained record."""
         return cls(1)
 
     @classmethod
@@ -158,16 +158,16 @@ class Subscriber(Handle[_native.Subscriber]):
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
         instruments        symbols as str, even if all digits ("005930"); numbers as int, or as
                            "id:5930"; empty: all
-        expect             the schema that the records must have; empty: any
-        reattach           seconds to wait for a bus or publisher; None: forever
-        flush_timeout      seconds that the publisher may take for the join; None: forever
+        expect             the schema that the records must match; empty: any
+        reattach           seconds to wait for the bus or a publisher; None: forever
+        flush_timeout      seconds that the publisher may take to answer the join; None: forever
         stale_after        seconds without a record until the event "stale"; None: never
         behind_records     records behind the publisher until the event "behind"; 0: no limit
-        behind_time        the same in seconds; None: never
+        behind_time        seconds behind the publisher until the event "behind"; None: never
         conflate           deliver the newest record of each key, once per `conflate_interval` s
         conflate_keys_max  more keys end an interval early
         measure_every      measure the age of every Nth record, for ages(); 0: none
-        observes           only displays records: docs/how-to/monitor.md
+        observes           the program only displays records: docs/how-to/monitor.md
         """
         start = _start_of("start", start)
         names = _instrument_names(instruments)
@@ -221,7 +221,7 @@ class Subscriber(Handle[_native.Subscriber]):
             except TooSmall as error:
                 if not error.row_bytes:
                     raise
-                self._row_bytes = error.row_bytes  # entries of a state may be larger than records
+                self._row_bytes = error.row_bytes  # state entries may be larger than records
                 continue
             return self._item(memory, result, sequences, conflated, owns=True)
 
@@ -244,10 +244,12 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._item(memory, result, sequences, conflated, owns=False)
 
     def read_one(self, record: object, timeout: float | None = None) -> int:
-        """Copies the next record into `record`, memory of its size, and returns its sequence.
+        """Copies the next record into `record`, memory of the record's size, and returns its
+        sequence.
 
-        This is the fastest way to read one record. Raises event-due if an event precedes it; read()
-        returns the event. Raises record-size if the array's fields differ from the record's.
+        This is the fastest way to read one record. Raises event-due if an event precedes the
+        record; read() returns the event. Raises record-size if the array's fields differ from the
+        record's.
         """
         return self._handle.read_one(record, timeout_ns(timeout))
 
@@ -289,7 +291,7 @@ class Subscriber(Handle[_native.Subscriber]):
 
     @property
     def schema(self) -> Schema | None:
-        """The schema as of the last event "session" or "reset", or None if not described."""
+        """The schema as of the last event "session" or "reset"; None if not described."""
         return self._record_schema
 
     @property
@@ -307,7 +309,8 @@ class Subscriber(Handle[_native.Subscriber]):
         """Returns a descriptor for an event loop. After would-block, it becomes readable when a
         read may succeed.
 
-        It costs a helper thread. If the subscriber conflates, also read at each interval's end.
+        It costs a helper thread. If the subscriber conflates, also read at the end of each
+        interval.
         """
         return self._handle.fileno()
 
@@ -367,7 +370,7 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._order_schema
 
     def _schema_of_state(self) -> Schema | None:
-        """Returns the schema of a state's entries. Those of "latest" are records."""
+        """Returns the schema of a state's entries. The entries of "latest" are records."""
         if self.inspect().fold != "orders":
             return self._record_schema
         return self._orders()

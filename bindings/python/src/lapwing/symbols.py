@@ -31,12 +31,13 @@ class Symbols(Handle[_native.Symbols]):
         symbols = lapwing.Symbols("./es")
         symbols.find("ESH4", time)      # 17077
 
-    Times are ns since 1970, UTC, or a datetime with a time zone. Without a time, or outside all
-    dates of a symbol, the mapping with the latest start date is used.
+    Times are ns since 1970, UTC, or a datetime with a time zone. If there is no time, or it is
+    outside all of a symbol's dates, the mapping with the latest start date is used.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Reads the symbols that the bus's last publisher stored. It need not be running.
+        """Reads the symbols that the bus's last publisher stored. The publisher need not be
+        running.
 
         Raises NoBus if there is no bus.
         """

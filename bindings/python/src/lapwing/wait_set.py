@@ -1,4 +1,4 @@
-"""Waits for several buses, channels, listeners, descriptors and timers in one thread."""
+"""Waits for several buses, channels, listeners, descriptors and timers on one thread."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class WaitSet(Handle[_native.WaitSet]):
 
     A source with more items stays ready. A source that has ended stays ready until remove().
     Sources take turns. An object that `with` or destroy() closes leaves the set. During a wait,
-    calls of other threads to a source raise misuse. interrupt() ends the wait. In asyncio, use a
+    calls on a source from other threads raise misuse. interrupt() ends the wait. In asyncio, use a
     task for each source instead of a set.
     """
 
     def __init__(self, *, wait: Wait = "backoff") -> None:
-        """Opens an empty set. `wait` is as for a subscriber. A subscriber with wait="busy" can only
-        join a set with wait="busy".
+        """Opens an empty set. `wait` has the same meaning as for a subscriber. A subscriber with
+        wait="busy" can only join a set with wait="busy".
         """
         self._members: dict[int, _Member] = {}
         self._handle = _native.WaitSet(number_of("wait", wait, WAIT))
@@ -89,9 +89,9 @@ class WaitSet(Handle[_native.WaitSet]):
     def add(self, source: Source, token: Any = None, *, bytes: int = 0) -> None:
         """Adds a subscriber, a channel or a listener.
 
-        bytes  a producer is ready if there is room for a message of this size
+        bytes  a producer is ready when there is room for a message of this size
 
-        Raises misuse if the source is in a set, and limit if the set has 127 sources.
+        Raises misuse if the source is already in a set, and limit if the set has 127 sources.
         """
         size = whole("bytes", bytes)
         if not isinstance(source, (Subscriber, Channel, Listener)):

@@ -7,16 +7,16 @@ use lapwing::{Code, Error};
 
 pub type Answer = Result<String, Failure>;
 
-/// An answer that does not begin with ok.
+/// An answer that does not begin with `ok`.
 pub enum Failure {
     /// The driver does not know the operation or a value.
     Unsupported,
-    /// The code of an error, and a pair with the progress before it.
+    /// The error code, and a pair with the progress made before the error.
     Result(Code, String),
 }
 
 impl Failure {
-    /// For a use that does not compile in Rust. Other languages get this error from the library.
+    /// The error for a use that does not compile in Rust. Other languages get it from the library.
     pub fn misuse() -> Failure {
         Failure::Result(Code::Misuse, String::new())
     }

@@ -1,4 +1,5 @@
-//! Steps with listeners and channels. A step that does not fit the role would not compile: misuse.
+//! Steps with listeners and channels. A step that does not fit the role returns misuse: in Rust it
+//! would not compile.
 
 use lapwing::{
     Channel, ChannelOptions, Consumer, Duplex, Listener, Outcome, Producer, Reply, Timeout,

@@ -1,5 +1,4 @@
-//! The driver of the conformance scenarios. Their folder, tests/conformance/bindings, describes the
-//! protocol.
+//! The driver for the conformance scenarios. See tests/conformance/bindings for the protocol.
 
 mod answer;
 mod books;

@@ -1,4 +1,4 @@
-//! Invalid actions of a Rust program. lapwing/tests/compile_fail contains those that the compiler
+//! Invalid actions of a Rust program. See lapwing/tests/compile_fail for those that the compiler
 //! rejects.
 
 use std::sync::{Mutex, PoisonError};

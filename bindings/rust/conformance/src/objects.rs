@@ -1,6 +1,6 @@
 //! The objects that steps have created, by name.
 //!
-//! A step that runs in a thread of its own holds its object. Any other step with the object returns
+//! A step that runs in its own thread holds its object. Any other step with the object returns
 //! misuse, as the library does in languages where such a call compiles. A destroyed object is
 //! removed from its map, so later steps return misuse.
 
@@ -76,9 +76,9 @@ pub struct Objects {
     pub books: Named<Books>,
     pub listeners: Named<Listener>,
     pub sides: Named<Side>,
-    /// The calls of all channels in the order in which they were started. The first is number 1.
+    /// The calls on all channels in the order in which they were started. The first is number 1.
     started: Mutex<Vec<Call>>,
-    /// Calls of the other side, or None for a one-way message.
+    /// Calls from the other side, or None for a one-way message.
     pub requests: Named<Option<Call>>,
     /// Interrupters by the names of their objects.
     interrupters: Mutex<HashMap<String, Interrupter>>,

@@ -59,7 +59,7 @@ fn structs(text: &str, begin: &str, end_of_member: char) -> BTreeMap<String, Vec
     let name_at_end = |text: &str| {
         let start =
             text.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |i| i + 1);
-        text[start..].trim_end_matches('_').to_owned() // `type` is a keyword of Rust
+        text[start..].trim_end_matches('_').to_owned() // `type` is a Rust keyword
     };
     let mut found = BTreeMap::new();
     for part in text.split(begin).skip(1) {
@@ -80,7 +80,7 @@ fn structs(text: &str, begin: &str, end_of_member: char) -> BTreeMap<String, Vec
 #[test]
 fn every_struct_has_the_members_of_the_header() {
     let declared = structs(&without_comments(&header()), "typedef struct ", ';');
-    // bindgen writes each member as `pub name: type,` on a line of its own.
+    // bindgen writes each member as `pub name: type,` on its own line.
     let bindings = include_str!("../src/bindings.rs").replace(",\n", "\n");
     let bound = structs(&bindings, "pub struct ", '\n');
     assert!(declared.len() >= 20, "{} structs in the header", declared.len());

@@ -1,5 +1,5 @@
-//! Prints the best bid and ask of an instrument after every event of the venue, from a bus of
-//! dbn.mbo. Prints nothing while the book is stale. Ends when the bus is closed.
+//! Prints the best bid and ask of an instrument on a dbn.mbo bus after every venue event. Prints
+//! nothing while the book is stale. Ends when the bus is closed.
 //!
 //!     top_of_book BUS PUBLISHER INSTRUMENT
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut subscriber =
         Subscriber::open(&SubscriberOptions::new(bus).start(Start::Oldest).end_at_close(true))?;
     let mut books = Books::new()?;
-    let mut batch = Batch::new(1); // of one row, so that every top is seen
+    let mut batch = Batch::new(1); // one row, so that every top is seen
     let mut last = None;
     loop {
         match subscriber.read(&mut batch, FOREVER) {

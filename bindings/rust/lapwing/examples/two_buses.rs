@@ -1,4 +1,4 @@
-//! Follows several buses in one thread, until all of them are closed.
+//! Follows several buses on one thread until all of them are closed.
 //!
 //!     two_buses BUS BUS…
 

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::handle::unknown;
 use crate::types::{Row, Types};
 
-/// A cache line. Rows begin at one, so that they are aligned and can be read in place.
+/// A cache line. Rows begin on one, so that they are aligned and can be read in place.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
@@ -40,7 +40,7 @@ pub struct Batch {
     conflated: Vec<u64>,
     rows_max: usize,
     grows: bool,
-    types: Option<Arc<Types>>, // of the rows; None if they are unknown
+    types: Option<Arc<Types>>, // the rows' types; None if unknown
 }
 
 // SAFETY: the pointers in `given` are NULL, or point to memory that the batch owns.
@@ -107,7 +107,7 @@ impl Batch {
         }
     }
 
-    /// Returns the batch as the C interface takes it.
+    /// Returns the batch in the form that the C interface takes.
     pub(crate) fn as_c(&self) -> &sys::lapwing_batch {
         &self.given
     }
@@ -154,8 +154,8 @@ impl Batch {
         self.given.rows_max = self.rows_max;
     }
 
-    /// Calls `read` to fill the memory, which grows if a row does not fit. Casts of the rows are
-    /// checked against `records`, or `state` for entries of a state.
+    /// Calls `read` to fill the memory, which grows if a row does not fit. Casts of rows are
+    /// checked against `records`, or against `state` for state entries.
     pub(crate) fn fill(
         &mut self,
         records: Option<&Arc<Types>>,
@@ -201,7 +201,7 @@ impl fmt::Debug for Batch {
 #[derive(Clone, Copy, Debug)]
 pub enum Chunk<'a> {
     Records(Rows<'a>),
-    /// Entries of a state.
+    /// State entries.
     State(Rows<'a>),
     Event(&'a Event),
 }
@@ -245,8 +245,8 @@ impl<'a> Rows<'a> {
         self.bytes.chunks_exact(self.row_bytes.max(1))
     }
 
-    /// All rows in place, as structs. Error: record-size (the struct has another size, a greater
-    /// alignment or other fields than a row: see [`Row`]).
+    /// All rows in place, as structs. Error: record-size (the struct's size or fields differ from
+    /// the row's, or its alignment is greater: see [`Row`]).
     pub fn as_slice<R: Row>(&self) -> Result<&'a [R]> {
         if let Some(types) = self.types {
             types.check::<R>()?;
@@ -257,7 +257,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Sequence of the first row; 0 for entries of a state.
+    /// Sequence of the first row; 0 for state entries.
     pub fn first(&self) -> u64 {
         self.first
     }

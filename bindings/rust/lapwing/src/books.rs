@@ -1,4 +1,4 @@
-//! The order books of a bus of dbn.mbo.
+//! The order books of a dbn.mbo bus.
 
 use lapwing_sys as sys;
 
@@ -53,11 +53,11 @@ pub struct Order {
 pub struct Book {
     pub bid: Option<Level>,
     pub ask: Option<Level>,
-    /// False inside an event of the venue.
+    /// False inside a venue event.
     pub is_settled: bool,
     /// True if its orders may differ from the venue's.
     pub is_stale: bool,
-    /// True if the feed contains the best price of each side, and no orders.
+    /// True if the feed contains only the best price of each side, and no orders.
     pub has_tops: bool,
     pub bid_levels: u64,
     pub ask_levels: u64,
@@ -76,9 +76,9 @@ pub struct Book {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BooksInfo {
-    /// True if no book is inside an event of the venue, and no state is being loaded.
+    /// True if no book is inside a venue event, and no state is being loaded.
     pub is_settled: bool,
-    /// True while a state is being loaded: the books contain a part of it.
+    /// True while a state is being loaded: the books contain only part of it.
     pub is_loading: bool,
     /// Sequence of the newest record in the books.
     pub sequence: u64,
@@ -124,8 +124,8 @@ impl Books {
     /// including events.
     ///
     /// An error changes nothing. Errors: misuse (the batch does not follow the last one),
-    /// record-size (its rows are not of dbn.mbo or of the fold `orders`), invalid-argument (its
-    /// rows replace others).
+    /// record-size (its rows are neither dbn.mbo records nor entries of the fold `orders`),
+    /// invalid-argument (its rows replace others).
     pub fn take(&mut self, batch: &Batch) -> Result<()> {
         // SAFETY: the batch contains the sizes of its buffers.
         self.handle.call(|library, books, error| unsafe {
@@ -133,7 +133,7 @@ impl Books {
         })
     }
 
-    /// Returns totals of all books. Sorts all orders to compute the digest.
+    /// Returns totals over all books. Sorts all orders to compute the digest.
     pub fn info(&self) -> Result<BooksInfo> {
         let mut info = sys::lapwing_books_info {
             struct_size: size_of::<sys::lapwing_books_info>() as u32,
@@ -164,7 +164,7 @@ impl Books {
         Ok(keys.into_iter().map(BookKey::from).collect())
     }
 
-    /// Returns the book of an instrument; `None` if the instrument was not seen.
+    /// Returns the book of an instrument; `None` if the instrument has not been seen.
     pub fn find(&self, key: BookKey) -> Result<Option<Book>> {
         let mut book = sys::lapwing_book {
             struct_size: size_of::<sys::lapwing_book>() as u32,

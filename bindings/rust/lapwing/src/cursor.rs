@@ -1,4 +1,4 @@
-//! A position that survives the process.
+//! A position that outlives the process.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::timeout::Timeout;
 /// The last commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
-    /// Everything up to this position is processed.
+    /// Everything up to this position has been processed.
     pub position: Position,
     /// The end of the program's own output at that position: a length …
     pub output_bytes: u64,
@@ -30,8 +30,8 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Waits for the lock of the file, takes it and reads the file. Creates the file if it is
-    /// missing. With `durable`, no power cut reverts a commit, and each commit costs a sync.
+    /// Waits for the file's lock, takes it and reads the file. Creates the file if it is missing.
+    /// With `durable`, a power cut never reverts a commit, and each commit costs a sync.
     ///
     /// Errors: in-use, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
     /// not-permitted, no-space, system.
@@ -50,7 +50,7 @@ impl Cursor {
         Ok(Cursor { handle })
     }
 
-    /// Returns the last commit; `None` if nothing was committed yet.
+    /// Returns the last commit; `None` if nothing has been committed yet.
     pub fn last(&self) -> Result<Option<Commit>> {
         let mut position = sys::lapwing_position::default();
         let (mut output_bytes, mut output_file) = (0, 0);
@@ -71,8 +71,8 @@ impl Cursor {
         }
     }
 
-    /// Stores that everything up to the position is processed. A position with sequence 0 changes
-    /// nothing.
+    /// Records that everything up to the position has been processed. A position with sequence 0
+    /// changes nothing.
     pub fn commit(&mut self, commit: &Commit) -> Result<()> {
         let position = commit.position.to_c();
         // SAFETY: `position` is a valid position.

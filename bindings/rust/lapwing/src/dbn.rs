@@ -1,8 +1,8 @@
-//! Records of Databento's binary encoding, with the layout of the schema `dbn.mbo`.
+//! Records in Databento's binary encoding, with the layout of the schema `dbn.mbo`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// An event of an order (market by order): a record of the schema `dbn.mbo`, 56 bytes.
+/// An order event (market by order): a record of the schema `dbn.mbo`, 56 bytes.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -42,11 +42,11 @@ crate::record!(Mbo, "dbn.mbo", 3, {
 });
 
 pub const RTYPE_MBO: u8 = 0xa0;
-/// Set on the last record of an event of the venue.
+/// Set on the last record of a venue event.
 pub const FLAG_LAST: u8 = 0x80;
 
 impl Mbo {
-    /// Creates an event of an order. Its other members are zero.
+    /// Creates an order event. Its other members are zero.
     pub fn new(action: u8, side: u8, order_id: u64, price: i64, size: u32) -> Mbo {
         let length = (size_of::<Mbo>() / 4) as u8;
         Mbo { length, rtype: RTYPE_MBO, action, side, order_id, price, size, ..Mbo::default() }

@@ -1,4 +1,4 @@
-//! Errors of the library's calls.
+//! Errors returned by the library's calls.
 
 use std::ffi::{c_char, CStr};
 use std::fmt;
@@ -15,12 +15,12 @@ macro_rules! codes {
     ($($(#[$about:meta])* $variant:ident = $number:ident, $name:literal;)*) => {
         /// The kind of an error.
         ///
-        /// A number of a later library, which this crate does not know, is [`Code::Unknown`].
+        /// A number from a later library that this crate does not know is [`Code::Unknown`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code {
             $($(#[$about])* $variant,)*
-            /// An error of a later library, by its number.
+            /// An error of a later library, with its number.
             Unknown(i32),
         }
 
@@ -41,8 +41,8 @@ macro_rules! codes {
                 }
             }
 
-            /// Returns the name in Lapwing's documentation, for example `timed-out`. The library
-            /// returns the name of a code that this crate does not know.
+            /// Returns the name in Lapwing's documentation, for example `timed-out`. If this crate
+            /// does not know the code, the library provides the name.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Code::$variant => $name,)*
@@ -59,7 +59,7 @@ macro_rules! codes {
 codes! {
     /// The arguments contradict each other or exceed a limit.
     InvalidArgument = LAPWING_ERROR_INVALID_ARGUMENT, "invalid-argument";
-    /// No bus is at this directory, or no such channel.
+    /// There is no bus in this directory, or no such channel.
     NoBus = LAPWING_ERROR_NO_BUS, "no-bus";
     /// Another process uses this bus, journal, path or cursor.
     InUse = LAPWING_ERROR_IN_USE, "in-use";
@@ -73,9 +73,9 @@ codes! {
     Damaged = LAPWING_ERROR_DAMAGED, "damaged";
     /// The other side, or the library, has another ABI version.
     AbiMismatch = LAPWING_ERROR_ABI_MISMATCH, "abi-mismatch";
-    /// The path is a file or directory of another kind.
+    /// The path is another kind of file or directory.
     NotALapwingFile = LAPWING_ERROR_NOT_A_LAPWING_FILE, "not-a-lapwing-file";
-    /// The journal's first failed write or sync.
+    /// The journal failed: its first failed write or sync.
     JournalFailed = LAPWING_ERROR_JOURNAL_FAILED, "journal-failed";
     /// This bus keeps no journal.
     NoJournal = LAPWING_ERROR_NO_JOURNAL, "no-journal";
@@ -109,15 +109,15 @@ codes! {
     StoppedAtGap = LAPWING_ERROR_STOPPED_AT_GAP, "stopped-at-gap";
     /// A channel's other side has ended.
     PeerGone = LAPWING_ERROR_PEER_GONE, "peer-gone";
-    /// A channel's other side wrote data that is not allowed.
+    /// A channel's other side wrote invalid data.
     Corrupt = LAPWING_ERROR_CORRUPT, "corrupt";
     /// Nothing is available, and the call does not wait.
     WouldBlock = LAPWING_ERROR_WOULD_BLOCK, "would-block";
-    /// Invalid use of a call, which had no effect.
+    /// A call was used incorrectly and had no effect.
     Misuse = LAPWING_ERROR_MISUSE, "misuse";
     /// An [`Interrupter`](crate::Interrupter) ended the wait.
     Interrupted = LAPWING_ERROR_INTERRUPTED, "interrupted";
-    /// Too little memory for a row or message; none was taken.
+    /// The buffer is too small for a row or message; none was taken.
     TooSmall = LAPWING_ERROR_TOO_SMALL, "too-small";
     /// No memory is left.
     NoMemory = LAPWING_ERROR_NO_MEMORY, "no-memory";
@@ -125,7 +125,7 @@ codes! {
     Forked = LAPWING_ERROR_FORKED, "forked";
     /// An event comes before the next record: read it.
     EventDue = LAPWING_ERROR_EVENT_DUE, "event-due";
-    /// The publisher did not answer a join. The subscriber has ended.
+    /// The publisher did not answer while the subscriber joined. The subscriber has ended.
     NoAnswer = LAPWING_ERROR_NO_ANSWER, "no-answer";
 }
 
@@ -204,7 +204,7 @@ impl Error {
 
     #[cold]
     fn from_c(result: sys::lapwing_result, errno: i32, message: &CStr) -> Error {
-        // These are frequent. Their names say enough, and an empty message needs no allocation.
+        // These are frequent. Their names are sufficient, and an empty message needs no allocation.
         let code = Code::from_number(result);
         let message = match code {
             Code::EventDue => "".into(),

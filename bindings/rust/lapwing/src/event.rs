@@ -14,14 +14,14 @@ numbered! {
         Gap = LAPWING_EVENT_GAP, "gap";
         /// No source has the records of [`Event::gap`].
         Lost = LAPWING_EVENT_LOST, "lost";
-        /// A session begins at the sequence: the first one, or the next. A session event
-        /// comes before all others.
+        /// A session begins at the sequence: the first one, or the next. A session event precedes
+        /// all other events.
         Session = LAPWING_EVENT_SESSION, "session";
         /// Another history begins at the sequence.
         Reset = LAPWING_EVENT_RESET, "reset";
-        /// Everything up to the join, the sequence, was delivered.
+        /// Everything up to the join (the sequence) has been delivered.
         CaughtUp = LAPWING_EVENT_CAUGHT_UP, "caught-up";
-        /// The publisher lives and is silent.
+        /// The publisher is alive but silent.
         Stale = LAPWING_EVENT_STALE, "stale";
         /// The publisher ended without closing. The subscriber waits for the next one.
         PublisherGone = LAPWING_EVENT_PUBLISHER_GONE, "publisher-gone";
@@ -29,11 +29,11 @@ numbered! {
         Closed = LAPWING_EVENT_CLOSED, "closed";
         /// The state is complete, as of the sequence.
         SnapshotComplete = LAPWING_EVENT_SNAPSHOT_COMPLETE, "snapshot-complete";
-        /// No checkpoint can be used; the sequence comes first.
+        /// No checkpoint can be used; delivery begins at the sequence.
         NoSnapshot = LAPWING_EVENT_NO_SNAPSHOT, "no-snapshot";
-        /// Fallen behind `behind_records` or `behind_time`.
+        /// The subscriber has fallen behind by `behind_records` or `behind_time`.
         Behind = LAPWING_EVENT_BEHIND, "behind";
-        /// Everything that was published is taken.
+        /// Every published record has been taken.
         Live = LAPWING_EVENT_LIVE, "live";
     }
 }
@@ -45,7 +45,7 @@ numbered! {
         Lapped = LAPWING_CAUSE_LAPPED, "lapped";
         /// Between a dead session and the next one.
         Session = LAPWING_CAUSE_SESSION, "session";
-        /// They will never exist; recorded after a power cut.
+        /// They will never exist, as recorded after a power cut.
         Void = LAPWING_CAUSE_VOID, "void";
         /// Retention removed them.
         Pruned = LAPWING_CAUSE_PRUNED, "pruned";
@@ -62,7 +62,7 @@ numbered! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     pub first: u64,
-    /// Inclusive; `first - 1`: nothing is missing, and the text has the reason.
+    /// Inclusive; `first - 1`: nothing is missing, and the text contains the reason.
     pub last: u64,
     pub cause: Cause,
     /// True if the journal holds the range.
@@ -91,7 +91,8 @@ impl Event {
         self.0.sequence
     }
 
-    /// The range of the events gap and lost, and after a gap of snapshot-complete and no-snapshot.
+    /// The range of a gap or lost event and, after a gap, of a snapshot-complete or no-snapshot
+    /// event.
     pub fn gap(&self) -> Option<Gap> {
         (self.0.cause != 0).then(|| Gap {
             first: self.0.first,
@@ -118,7 +119,7 @@ impl Event {
         self.0.is_described != 0
     }
 
-    /// For the event session: whether it is the first.
+    /// For a session event: whether it is the first.
     pub fn is_first_session(&self) -> bool {
         self.0.is_first_session != 0
     }

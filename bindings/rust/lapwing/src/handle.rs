@@ -1,4 +1,4 @@
-//! Handles to objects of the library, which destroys them on drop, and interrupters of handles.
+//! Handles to library objects, which are destroyed on drop, and interrupters of handles.
 //!
 //! Any thread may use a handle, but only one at a time, so handles are `Send` and not `Sync`. Only
 //! an interrupt may come from another thread. It keeps the handle alive while it runs.
@@ -54,7 +54,7 @@ resource!(lapwing_channel, lapwing_channel_destroy, lapwing_channel_interrupt);
 resource!(lapwing_symbols, lapwing_symbols_destroy);
 resource!(lapwing_wait_set, lapwing_wait_set_destroy, lapwing_wait_set_interrupt);
 
-/// The wait set that a handle is in, if it is in one.
+/// The wait set that a handle is in, if any.
 #[derive(Default)]
 pub(crate) struct Membership {
     is_in_a_set: AtomicBool, // lets calls skip the mutex: most handles are not in a set
@@ -119,7 +119,7 @@ impl Membership {
     }
 }
 
-/// The part of a handle of which a wait set is a co-owner.
+/// The part of a handle that a wait set co-owns.
 pub(crate) trait Member: Send + Sync {
     fn membership(&self) -> &Membership;
 }
@@ -235,7 +235,7 @@ impl<T: Waits> Interrupt for Owned<T> {
 pub struct Interrupter(Weak<dyn Interrupt>);
 
 impl Interrupter {
-    /// Ends the wait that is under way, or else the next one, once. The call returns
+    /// Ends the current wait, or the next one if there is none. The waiting call returns
     /// [`Code::Interrupted`](crate::Code::Interrupted). If the handle was dropped, this does
     /// nothing and returns false.
     pub fn interrupt(&self) -> bool {

@@ -21,7 +21,7 @@ pub struct HistoryInfo {
     pub record_bytes: u32,
     pub schema_name: String,
     pub journal_id: Id,
-    /// The oldest sequence that retention has kept.
+    /// The oldest retained sequence.
     pub oldest: u64,
     /// The newest sequence that can be read.
     pub archived: u64,
@@ -71,7 +71,8 @@ impl History {
 
     /// Reads rows from `first` on, or one event: lost.
     ///
-    /// Errors: would-block (`first` is beyond `archived`), invalid-argument (it is not a sequence).
+    /// Errors: would-block (`first` is beyond `archived`), invalid-argument (`first` is not a
+    /// sequence).
     pub fn read<'b>(&mut self, first: u64, batch: &'b mut Batch) -> Result<Chunk<'b>> {
         // SAFETY: the batch contains the sizes of its buffers.
         batch.fill(Some(&self.types), None, |batch| {
@@ -95,8 +96,8 @@ impl History {
     /// Maps the rows of these sequences in place, up to the end of the finished segment that
     /// contains the first one. Continue at [`View::first`] + [`View::len`].
     ///
-    /// Errors: would-block (the segment still grows: read it), not-permitted (others may write to
-    /// the file: read it), pruned, not-found (a void), damaged, invalid-argument, system.
+    /// Errors: would-block (the segment is still growing: read it), not-permitted (others may write
+    /// to the file: read it), pruned, not-found (a void), damaged, invalid-argument, system.
     pub fn map(&mut self, sequences: RangeInclusive<u64>) -> Result<View> {
         let mut view = sys::lapwing_view {
             struct_size: size_of::<sys::lapwing_view>() as u32,
@@ -156,8 +157,8 @@ impl View {
         })
     }
 
-    /// Returns a row in place, as a struct. Errors: record-size (the struct has another size, a
-    /// greater alignment or other fields: see [`Row`]), invalid-argument (there is no such row).
+    /// Returns a row in place, as a struct. Errors: record-size (the struct's size or fields
+    /// differ, or its alignment is greater: see [`Row`]), invalid-argument (there is no such row).
     pub fn get_as<R: Row>(&self, row: usize) -> Result<&R> {
         self.types.check::<R>()?;
         let bytes = self.get(row).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Records, state and events of a subscriber, one by one.
+//! Records, state and events from a subscriber, one by one.
 
 use std::marker::PhantomData;
 
@@ -9,20 +9,20 @@ use crate::subscriber::Subscriber;
 use crate::timeout::Timeout;
 use crate::types::Row;
 
-/// A record, an entry of a state or an event from a subscriber.
+/// A record, a state entry or an event from a subscriber.
 #[derive(Clone, Debug)]
 pub enum Item<R> {
     Record {
         sequence: u64,
         record: R,
     },
-    /// An entry of a state. The fold defines its layout (for example `Schema::shipped("orders")`).
+    /// A state entry. The fold defines its layout (for example `Schema::shipped("orders")`).
     State(Vec<u8>),
     Event(Box<Event>),
 }
 
-/// Takes items, and never reads ahead. Takes records by `read_one`, and other items by a read of
-/// one row.
+/// Takes items, and never reads ahead. Takes records with `read_one`, and other items with a read
+/// of one row.
 #[derive(Debug)]
 pub(crate) struct Taker<R> {
     batch: Batch,
@@ -56,7 +56,7 @@ impl<R: Row> Taker<R> {
     }
 }
 
-/// An iterator of [`Item`]s, returned by [`Subscriber::items`].
+/// An iterator over [`Item`]s, returned by [`Subscriber::items`].
 #[derive(Debug)]
 pub struct Items<'s, R> {
     subscriber: &'s mut Subscriber,

@@ -2,8 +2,8 @@
 //!
 //! One process publishes records of a fixed size. Any number of processes read them, each at its
 //! own pace. No record is lost: a reader that was lapped, crashed or started late gets the exact
-//! own pace. No record is lost: a reader that was lapped, crashed or started late gets the exact
 //! range that it missed, and then reads the missed records from the journal.
+//!
 //! ```no_run
 //! use lapwing::prelude::*;
 //!
@@ -31,10 +31,10 @@
 //! | [`Cursor`] | stores on disk how far a program has read |
 //! | [`History`] | reads the journal by sequence, and maps it |
 //! | [`Symbols`] | finds the instrument of a symbol by date |
-//! | [`Books`] | maintains the order books of a bus of `dbn.mbo` |
+//! | [`Books`] | maintains the order books of a `dbn.mbo` bus |
 //! | [`Schema`], [`record!`] | describe records |
-//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process each |
-//! | [`WaitSet`] | waits for several sources in one thread |
+//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels, each to one other process |
+//! | [`WaitSet`] | waits for several sources on one thread |
 //! | [`log`] | receives the lines that publishers log |
 //!
 //! **Errors.** Every call that can fail returns an [`Error`] with a [`Code`]. A gap is an
@@ -44,11 +44,11 @@
 //! time. An [`Interrupter`] ends a wait from another thread. A call that may wait takes a
 //! [`Timeout`].
 //!
-//! **Fork.** In a forked child every call returns forked, and dropping a handle frees memory. The
-//! parent is not affected.
+//! **Fork.** In a forked child every call returns forked, and dropping a handle only frees memory.
+//! The parent is not affected.
 //!
 //! **The library.** The first call loads `liblapwing.so.1`: the file that `LAPWING_LIBRARY` names,
-//! else the library that was built with this crate, else the system's. A library with an
+//! or else the library that was built with this crate, or else the system's. A library with an
 //! incompatible ABI is refused.
 
 #![deny(unsafe_op_in_unsafe_fn)]

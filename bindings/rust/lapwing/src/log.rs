@@ -1,4 +1,4 @@
-//! The log of all publishers of the process. By default its lines are dropped.
+//! The log of all publishers in the process. By default its lines are dropped.
 
 use std::ffi::{c_char, c_void, CStr};
 use std::ptr;
@@ -13,18 +13,19 @@ type Sink = Box<dyn Fn(&str) + Send + Sync>;
 /// The current sink. It is boxed twice, because the library keeps a thin pointer.
 static SINK: Mutex<Option<Box<Sink>>> = Mutex::new(None);
 
-/// Passes every line from now on to `sink`, one at a time, on threads of the library. `sink` must
-/// not call Lapwing, and a panic in it ends the process.
+/// From now on, passes every line to `sink`, one at a time, on library threads. `sink` must not
+/// call Lapwing, and a panic in it ends the process.
 pub fn set(sink: impl Fn(&str) + Send + Sync + 'static) -> Result<()> {
     replace(Some(Box::new(Box::new(sink))), false)
 }
 
-/// Puts lines into a queue of 256, which [`read`] empties. If it is full, the oldest is dropped.
+/// Puts lines into a queue of 256, from which [`read`] takes them. If it is full, the oldest is
+/// dropped.
 pub fn queue() -> Result<()> {
     replace(None, true)
 }
 
-/// Drops lines again, as by default.
+/// Drops lines again, which is the default.
 pub fn off() -> Result<()> {
     replace(None, false)
 }
@@ -54,7 +55,7 @@ unsafe extern "C" fn forward(user: *mut c_void, line: *const c_char) {
     sink(&line.to_string_lossy());
 }
 
-/// The result of [`read`]: a line of the queue.
+/// The result of [`read`]: a line from the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The oldest line; `None` if the queue is empty.
@@ -63,7 +64,7 @@ pub struct Line {
     pub dropped: u64,
 }
 
-/// Takes the oldest line of the queue. Never waits.
+/// Takes the oldest line from the queue. Never waits.
 pub fn read() -> Result<Line> {
     let library = library()?;
     let mut text = vec![0u8; LINE_BYTES_MAX];

@@ -1,4 +1,4 @@
-//! Options: a private field and a method for each, so that later releases can add options.
+//! Options: each has a private field and a method, so that later releases can add options.
 
 /// Defines a struct of options. A line is `name(type of the method's argument): type = default;`.
 /// Fields of the second list have methods elsewhere.

@@ -41,7 +41,7 @@ pub enum OnJournalFailure {
 }
 
 options! {
-    /// Options of a publisher. Everything but the directory has a default.
+    /// Options of a publisher. Every option but the directory has a default.
     ///
     /// ```
     /// use lapwing::PublisherOptions;
@@ -52,45 +52,46 @@ options! {
     ///
     /// `None` for a duration means no limit.
     PublisherOptions {
-        /// Bus directory; made if it is missing.
+        /// Bus directory; created if it is missing.
         directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
-        /// Shown name of the bus. Default: the directory's last component.
+        /// Name of the bus, for display. Default: the directory's last component.
         name(impl Into<String>): String = String::new();
-        /// Name of a shipped schema, or your own. Default: that of `schema`, else `bytes`.
+        /// Name of a shipped schema, or your own. Default: that of `schema`, or else `bytes`.
         schema_name(impl Into<String>): String = String::new();
         /// The description of the records: a [`Schema`](crate::Schema), or its text. Default: the
         /// shipped schema of `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a
         /// struct.
         schema(impl Into<String>): String = String::new();
-        /// Record size, 8 to 4,088 bytes. Default: that of `schema`, else 56.
+        /// Record size, 8 to 4,088 bytes. Default: that of `schema`, or else 56.
         record_bytes(u32): u32 = 0;
-        /// Number of slots, a power of two. Default: what fits, up to 1,048,576.
+        /// Number of slots, a power of two. Default: as many as fit, up to 1,048,576.
         capacity(u64): u64 = 0;
-        /// Default: the bus directory on tmpfs, else one in /dev/shm.
+        /// Default: the bus directory if it is on tmpfs, or else one in /dev/shm.
         ring_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
         /// Default: `journal` in the bus directory.
         journal_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
         /// Keeps no journal: readers lose records that were overwritten before they read them.
         /// Default: false.
         no_journal(bool): bool = false;
-        /// The ring is backed by huge pages, or open fails. Default: false.
+        /// Backs the ring with huge pages; open fails if there are none. Default: false.
         huge_pages(bool): bool = false;
         /// Continues `source_id` after its records in the journal. Default: false.
         resume(bool): bool = false;
-        /// Members of this group, a gid, may read. Default: this user only.
+        /// Group (gid) whose members may read the bus. Default: only this user.
         group(u32): Option<u32> = None;
-        /// Times of publishing are this publisher's, not the feed's. Default: false.
+        /// Publish times are this publisher's, not the feed's. Default: false.
         restamped(bool): bool = false;
         /// Bytes of slots in a segment of the journal, a power of two. Default: 64 MiB.
         segment_bytes(u64): u64 = 64 << 20;
-        /// How often records are made durable. `None`: only by [`Publisher::flush`] and at the end
-        /// of the session. Default: 10 ms.
+        /// Interval at which records are made durable. `None`: only by [`Publisher::flush`] and at
+        /// the end of the session. Default: 10 ms.
         sync_interval(impl Into<Option<Duration>>): Option<Duration> =
             Some(Duration::from_millis(10));
-        /// Maximum size of the journal. Beyond it, the oldest segments are removed. 0: no limit.
-        /// Default: 0.
+        /// Maximum size of the journal. When it is exceeded, the oldest segments are removed. 0: no
+        /// limit. Default: 0.
         retain_bytes(u64): u64 = 0;
-        /// A segment is removed once its newest record is older. `None`: never. Default: `None`.
+        /// A segment is removed once its newest record is older than this. `None`: never. Default:
+        /// `None`.
         retain_age(impl Into<Option<Duration>>): Option<Duration> = None;
         /// Default: [`OnJournalLag::Wait`].
         on_journal_lag(OnJournalLag): OnJournalLag = OnJournalLag::default();
@@ -169,17 +170,17 @@ impl PublisherOptions {
 }
 
 numbered! {
-    /// How a start settled the session before it.
+    /// How a start settled the previous session.
     Settled {
-        /// No journal yet: a new one.
+        /// There was no journal yet: a new one was begun.
         Fresh = LAPWING_SETTLED_FRESH, "fresh";
         /// The last session had ended cleanly.
         Continued = LAPWING_SETTLED_CONTINUED, "continued";
-        /// It was killed; the missing records were in the ring.
+        /// The last session was killed; the missing records were in the ring.
         Recovered = LAPWING_SETTLED_RECOVERED, "recovered";
         /// Power cut: the session was cut at durable, and the rest of the reservation is a void.
         Cut = LAPWING_SETTLED_CUT, "cut";
-        /// The journal had failed: a new one.
+        /// The journal had failed: a new one was begun.
         Reset = LAPWING_SETTLED_RESET, "reset";
     }
 }
@@ -191,7 +192,7 @@ numbered! {
         Good = LAPWING_JOURNAL_STATE_GOOD, "good";
         /// `durable` is frozen; live publishing continues.
         Failed = LAPWING_JOURNAL_STATE_FAILED, "failed";
-        /// The same, by [`OnJournalLag::Shed`].
+        /// The same, because of [`OnJournalLag::Shed`].
         Shed = LAPWING_JOURNAL_STATE_SHED, "shed";
     }
 }
@@ -207,7 +208,7 @@ pub struct PublisherInfo {
     pub first: u64,
     /// Sequence of the last published record.
     pub head: u64,
-    /// Last sequence that no power cut removes.
+    /// Last sequence that survives a power cut.
     pub durable: u64,
     /// Records of the source that earlier sessions published.
     pub source_offset: u64,
@@ -218,11 +219,11 @@ pub struct PublisherInfo {
     pub journal_errno: Option<i32>,
     /// Sequences that this start recorded as a void.
     pub void: Option<RangeInclusive<u64>>,
-    /// Number of times that publish waited for the journal.
+    /// Number of times that `publish` waited for the journal.
     pub journal_stalls: u64,
     pub journal_stall_ns_max: u64,
     pub journal_stall_ns_total: u64,
-    /// One for each sleeper and idle period.
+    /// Wakes of sleeping publisher threads: one for each sleeper and idle period.
     pub idle_wakes: u64,
     /// Wakes of parked subscribers.
     pub doorbells: u64,
@@ -230,8 +231,8 @@ pub struct PublisherInfo {
 
 /// The one writer of a bus. See [`PublisherOptions`] for the bus and its records.
 ///
-/// Dropping it closes it without waiting: a thread of the library completes the close. A program
-/// that exits waits for that thread, for 10 s at most. [`close`](Publisher::close) returns how the
+/// Dropping it closes it without waiting: a library thread completes the close. A program that
+/// exits waits for that thread, for 10 s at most. [`close`](Publisher::close) returns how the
 /// session ended.
 #[derive(Debug)]
 pub struct Publisher {
@@ -241,7 +242,7 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Takes the bus, settles the last session and begins a new one. Waits at most that long for
+    /// Takes the bus, settles the last session and begins a new one. Waits at most `timeout` for
     /// another publisher to end.
     ///
     /// Errors: in-use, damaged, no-space, not-permitted, invalid-argument, record-size,
@@ -260,7 +261,7 @@ impl Publisher {
     /// Publishes a record and returns its sequence. Waits only if the journal is a whole ring
     /// behind.
     ///
-    /// Errors: record-size (the bus has records of another size or with other fields: see [`Row`]),
+    /// Errors: record-size (the bus has records with another size or other fields: see [`Row`]),
     /// timed-out, would-block, interrupted. Final errors: journal-failed, closed.
     #[inline]
     pub fn publish<R: Row>(&mut self, record: &R, timeout: impl Into<Timeout>) -> Result<u64> {
@@ -367,8 +368,8 @@ impl Publisher {
     }
 
     /// Ends the session: makes everything durable, records the end and notifies subscribers.
-    /// Idempotent. After timed-out or would-block, a thread of the library continues the close, and
-    /// a later `close` returns how the session ended.
+    /// Idempotent. After timed-out or would-block, a library thread continues the close, and a
+    /// later `close` returns how the session ended.
     pub fn close(&mut self, timeout: impl Into<Timeout>) -> Result<()> {
         let timeout = timeout.into();
         // SAFETY: the call accesses no buffer of the caller.

@@ -1,4 +1,4 @@
-//! Structs of a program as records: described by a macro, and checked by the library.
+//! A program's structs as records: described by a macro, and checked by the library.
 
 use crate::schema::{Field, FieldType, Role, Unit};
 pub use crate::types::Layout;
@@ -6,10 +6,10 @@ use crate::types::Row;
 
 /// A struct with a description. The macro [`record!`](crate::record!) implements this trait.
 ///
-/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) stores its schema
-/// with the bus. A subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) fails with
-/// record-size on a bus of other records. The message names the first field that differs. The
-/// library compares the fields, so the message is the same in every language.
+/// A publisher of such records ([`PublisherOptions::of`](crate::PublisherOptions::of)) stores their
+/// schema with the bus. A subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of))
+/// fails with record-size on a bus with other records. The message names the first field that
+/// differs. The library compares the fields, so the message is the same in every language.
 pub trait Record: Row {
     /// At most 31 printable bytes, without blanks.
     const NAME: &'static str;
@@ -59,7 +59,7 @@ pub enum Meaning {
     Time,
     /// The subject of the record: an instrument, an account. There may be several.
     Key,
-    /// The time of publishing. Same type as `Time`.
+    /// The publish time. Same type as `Time`.
     PublishTime,
     /// Bytes without a meaning yet.
     Spare,
@@ -75,7 +75,7 @@ pub enum Meaning {
     Letters,
 }
 
-/// The types that a member can have.
+/// A type that a member can have.
 pub trait Member {
     const TYPE: FieldType;
 }

@@ -80,7 +80,7 @@ impl<R: Row> ItemStream<R> {
         self.subscriber
     }
 
-    /// Is ready when a read is worth another try.
+    /// Is ready when it is worth trying to read again.
     fn poll_arrival(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         if let Some(interval) = self.subscriber.conflates_every {
             let end = self.interval_end.get_or_insert_with(|| Box::pin(sleep(interval)));
@@ -127,8 +127,8 @@ impl<R: Row> Stream for ItemStream<R> {
 }
 
 impl Channel {
-    /// Waits, without a thread, until a message may have arrived. For a producer: until there may
-    /// be room for `bytes`. Then make a call with [`NOW`], and wait again if it returns
+    /// Waits, without blocking a thread, until a message may have arrived or, for a producer, until
+    /// there may be room for `bytes`. Then make a call with [`NOW`], and wait again if it returns
     /// would-block.
     ///
     /// Error: closed.

@@ -24,7 +24,7 @@ use crate::timeout::{limit_ns_of, ns_of, Timeout};
 use crate::types::{Row, Types};
 
 const ORDERS: &str = "orders"; // the fold whose entries have a schema
-const ORDERS_SCHEMA: &str = "dbn.mbo"; // the schema whose default fold it is
+const ORDERS_SCHEMA: &str = "dbn.mbo"; // its default fold is ORDERS
 
 /// Where a subscriber begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Start {
     /// The next record that is published.
     #[default]
     Live,
-    /// The oldest record that is kept.
+    /// The oldest retained record.
     Oldest,
     /// The record with that sequence.
     Sequence(u64),
@@ -63,7 +63,7 @@ pub enum OnGap {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Wait {
-    /// Spins; needs a core of its own.
+    /// Spins; needs its own core.
     Busy = sys::LAPWING_WAIT_BUSY,
     /// Spins for a while, then yields, then sleeps.
     #[default]
@@ -73,7 +73,7 @@ pub enum Wait {
 }
 
 options! {
-    /// Options of a subscriber. Everything but the directory has a default.
+    /// Options of a subscriber. Every option but the directory has a default.
     ///
     /// ```
     /// use lapwing::{Start, SubscriberOptions};
@@ -102,16 +102,17 @@ options! {
         /// Delivers only the newest record of each key, once every interval. `None`: every record.
         /// Default: `None`.
         conflate(impl Into<Option<Duration>>): Option<Duration> = None;
-        /// With `conflate`: maximum number of keys. More end the interval early. Default: 65,536.
+        /// With `conflate`: maximum number of keys. More keys end the interval early. Default:
+        /// 65,536.
         conflate_keys_max(u32): u32 = 65_536;
-        /// Fold of a state. Default: the schema's default fold.
+        /// Fold of the state. Default: the schema's default fold.
         fold(impl Into<String>): String = String::new();
-        /// The schema that the records must have: a [`Schema`], or its text. Default: any.
+        /// The schema that the records must match: a [`Schema`], or its text. Default: any.
         /// [`of`](SubscriberOptions::of) sets it from a struct.
         expect(impl Into<String>): String = String::new();
-        /// How long to wait for a bus or publisher. `None`: no limit. Default: 30 s.
+        /// How long to wait for the bus or a publisher. `None`: no limit. Default: 30 s.
         reattach(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::from_secs(30));
-        /// How long the publisher may take for the join. `None`: no limit. Default: 10 s.
+        /// How long the publisher may take to answer the join. `None`: no limit. Default: 10 s.
         flush_timeout(impl Into<Option<Duration>>): Option<Duration> =
             Some(Duration::from_secs(10));
         /// Silence of the publisher before a stale event. `None`: never. Default: `None`.
@@ -136,8 +137,8 @@ impl SubscriberOptions {
         SubscriberOptions::new(directory).expect(R::schema_text())
     }
 
-    /// The chosen instruments: symbols, even of digits (`005930`), or numbers as `id:5930`.
-    /// Default: all.
+    /// The chosen instruments: symbols, even if they consist of digits (`005930`), or numbers as
+    /// `id:5930`. Default: all.
     #[must_use]
     pub fn instruments(
         mut self,
@@ -205,16 +206,16 @@ impl SubscriberOptions {
     }
 }
 
-/// Times from the publishing of records to their delivery, in ns. Percentiles are at most a quarter
-/// too high.
+/// Times from when records were published to their delivery, in ns. Percentiles are at most a
+/// quarter too high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ages {
     /// Records that were measured.
     pub count: u64,
-    /// Records without an age, because their time of publishing is in the future.
+    /// Records without an age, because their publish time is in the future.
     pub negative: u64,
-    /// Records without an age, because they have no time of publishing.
+    /// Records without an age, because they have no publish time.
     pub unstamped: u64,
     pub p50_ns: u64,
     pub p90_ns: u64,
@@ -227,10 +228,10 @@ pub struct Ages {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SubscriberInfo {
-    /// Record size of the session that was delivered last; 0: no session was delivered.
+    /// Record size of the last session delivered; 0: no session has been delivered.
     pub record_bytes: u32,
     pub schema_name: String,
-    /// Set from the first entry of a state on.
+    /// Set once the first state entry has been delivered.
     pub fold: String,
     /// The two ids of [`Subscriber::position`].
     pub journal_id: Id,
@@ -239,9 +240,9 @@ pub struct SubscriberInfo {
     pub head: u64,
     /// Number of records that the subscriber is behind `head`.
     pub lag: u64,
-    /// No power cut removes a record up to this sequence.
+    /// Records up to this sequence survive a power cut.
     pub durable: u64,
-    /// True if it reads the ring, at most `behind_records` behind.
+    /// True if it reads the ring and is at most `behind_records` behind.
     pub is_live: bool,
     /// True if [`Subscriber::schema`] returns the fields.
     pub is_described: bool,
@@ -263,7 +264,7 @@ pub struct SubscriberInfo {
     pub state_entries: u64,
     /// Records of other instruments.
     pub filtered: u64,
-    /// Records that were replaced by newer ones of their keys.
+    /// Records that were replaced by newer ones with the same key.
     pub conflated: u64,
     /// Keys whose newest record waits for the end of the interval.
     pub waiting: u64,
@@ -275,7 +276,8 @@ pub struct SubscriberInfo {
 /// | --- | --- |
 /// | [`read`](Subscriber::read) | the available rows of records or of a state, or one event |
 /// | [`read_one`](Subscriber::read_one) | only the next record; the fastest way for one record |
-/// | [`items`](Subscriber::items) | an iterator of records, state and events, which ends at close |
+/// | [`items`](Subscriber::items) | an iterator over records, state and events, which ends at
+/// close |
 /// | `into_stream` | the same as a `Stream`, with the feature `tokio` |
 ///
 /// You can mix these calls. Each continues where the last one ended.
@@ -292,7 +294,7 @@ pub struct Subscriber {
 }
 
 impl Subscriber {
-    /// Checks the options. Never waits: the calls that read find the bus.
+    /// Checks the options. Never waits: the read calls find the bus.
     pub fn open(options: &SubscriberOptions) -> Result<Subscriber> {
         let handle = options.with_c(|given| {
             // SAFETY: everything that `given` points to lives until the call has copied it.
@@ -313,9 +315,9 @@ impl Subscriber {
     /// Reads as many rows as are available and fit, or one event. Waits until there is a row or an
     /// event.
     ///
-    /// Errors: would-block, timed-out, interrupted (nothing came), too-small (with [`Batch::fixed`]
-    /// only). All other errors are final: closed (with `end_at_close`), publisher-gone, no-answer,
-    /// no-bus, stopped-at-gap, record-size …
+    /// Errors: would-block, timed-out, interrupted (nothing arrived), too-small (only with
+    /// [`Batch::fixed`]). All other errors are final: closed (with `end_at_close`), publisher-gone,
+    /// no-answer, no-bus, stopped-at-gap, record-size …
     pub fn read<'b>(
         &mut self,
         batch: &'b mut Batch,
@@ -360,11 +362,11 @@ impl Subscriber {
         Ok(())
     }
 
-    /// Reads the next record and its sequence. `None`: an event or an entry of a state comes first.
+    /// Reads the next record and its sequence. `None`: an event or a state entry comes first.
     /// [`read`](Subscriber::read) returns it.
     ///
-    /// Errors: record-size (records have another size or other fields: see [`Row`]), and those of
-    /// [`read`](Subscriber::read).
+    /// Errors: record-size (the records have another size or other fields: see [`Row`]), and those
+    /// of [`read`](Subscriber::read).
     #[inline]
     pub fn read_one<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
         self.accept::<R>()?;
@@ -377,7 +379,7 @@ impl Subscriber {
         Ok(sequence.map(|sequence| (sequence, unsafe { record.assume_init() })))
     }
 
-    /// Adds both sizes to the error if the bus has records of another size than `R`.
+    /// Adds both sizes to the error if the records of the bus differ in size from `R`.
     #[cold]
     fn named<R: Row>(&self, error: Error) -> Error {
         if error.code() != Code::RecordSize {
@@ -431,7 +433,7 @@ impl Subscriber {
         }
     }
 
-    /// Iterates over records, state and events. Each step waits for at most the timeout. The
+    /// Iterates over records, state and events. Each step waits no longer than the timeout. The
     /// iterator ends after a clean close, if `end_at_close` is set, or after a final error.
     ///
     /// The iterator does not read ahead: the next read continues after its last item.
@@ -445,11 +447,11 @@ impl Subscriber {
         crate::ItemStream::of(self)
     }
 
-    /// Returns the schema of the records, as of the last session or reset event that was delivered.
-    /// `None` if they are not described. The next session may have other fields in records of the
-    /// same size.
+    /// Returns the schema of the records, as of the last delivered session or reset event. `None`
+    /// if they are not described. The next session may have other fields in records of the same
+    /// size.
     ///
-    /// Error: misuse (no session was delivered yet).
+    /// Error: misuse (no session has been delivered yet).
     pub fn schema(&self) -> Result<Option<Schema>> {
         match self.session_schema() {
             Ok(schema) => Ok(Some(schema)),
@@ -475,8 +477,8 @@ impl Subscriber {
         })
     }
 
-    /// Returns the ages of the records that [`SubscriberOptions::measure_every`] chose, as of their
-    /// delivery; `None` if none was measured.
+    /// Returns the ages at delivery of the records that [`SubscriberOptions::measure_every`]
+    /// selected; `None` if none was measured.
     pub fn ages(&self) -> Result<Option<Ages>> {
         let mut ages = sys::lapwing_ages {
             struct_size: size_of::<sys::lapwing_ages>() as u32,
@@ -545,8 +547,8 @@ impl Subscriber {
         self.position_at(0)
     }
 
-    /// Returns the position after that row of the last batch. Error: invalid-argument (the batch
-    /// does not contain it).
+    /// Returns the position after the row with this sequence in the last batch. Error:
+    /// invalid-argument (the batch does not contain it).
     pub fn position_after(&self, sequence: u64) -> Result<Position> {
         match sequence {
             0 => Err(Error::new(
@@ -568,7 +570,7 @@ impl Subscriber {
 
     /// For an event loop. The descriptor is readable when a call that returned would-block,
     /// timed-out or interrupted may have a result. Costs a helper thread. With conflation, also
-    /// call at the interval's end.
+    /// make the call at the end of the interval.
     ///
     /// Error: invalid-argument with [`Wait::Busy`].
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {

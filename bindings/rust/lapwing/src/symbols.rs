@@ -38,7 +38,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the mappings of the feed's DBN metadata, which the last publisher of the bus wrote.
+    /// Reads the mappings in the feed's DBN metadata, which the last publisher of the bus wrote.
     /// There are none if the feed has no metadata.
     ///
     /// Errors: no-bus, bad-input, damaged, not-permitted, system.
@@ -51,8 +51,9 @@ impl Symbols {
         Ok(Symbols { handle })
     }
 
-    /// Returns the instrument of a symbol at that time, UTC ns; `None` if the symbol is unknown.
-    /// Outside all dates of the symbol, the mapping that began last applies.
+    /// Returns the instrument of a symbol at that time, UTC ns; `None` if the symbol is unknown. If
+    /// the time is outside all of the symbol's dates, the mapping with the latest start date
+    /// applies.
     pub fn find(&self, symbol: &str, utc_ns: u64) -> Result<Option<u32>> {
         let symbol = Text::of(symbol, "symbol")?;
         let mut instrument_id = 0;
@@ -70,7 +71,8 @@ impl Symbols {
     }
 
     /// Returns the mapping of an instrument at that time, UTC ns; `None` if the instrument is
-    /// unknown. Outside all dates of the instrument, the mapping that began last applies.
+    /// unknown. If the time is outside all of the instrument's dates, the mapping with the latest
+    /// start date applies.
     pub fn name(&self, instrument_id: u32, utc_ns: u64) -> Result<Option<SymbolMapping>> {
         let mut mapping = sys::lapwing_symbol_mapping::default();
         // SAFETY: `mapping` is valid for writes.

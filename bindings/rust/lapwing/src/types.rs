@@ -20,13 +20,13 @@ pub enum Layout {
     Fields(fn() -> Vec<Field>),
 }
 
-/// A type that can be published, or read as a row: numbers, arrays of them, and structs.
+/// A type that can be published or read as a row: numbers, arrays of numbers, and structs.
 ///
-/// [`record!`](crate::record!) makes a struct a row. The names, offsets and types of its fields are
-/// compared with the schema of the bus when the type is first used there. If they differ, the error
-/// record-size names the first field that differs. For `[u8; N]` only the size is compared.
-/// Numbers, and structs without names (`impl lapwing::Row for Quote {}`), fit a bus whose records
-/// are not described.
+/// [`record!`](crate::record!) turns a struct into a row type. The names, offsets and types of its
+/// fields are compared with the schema of the bus when the type is first used there. If they
+/// differ, the error record-size names the first field that differs. For `[u8; N]` only the size is
+/// compared. Numbers, and structs without names (`impl lapwing::Row for Quote {}`), fit a bus whose
+/// records are not described.
 pub trait Row: FromBytes + IntoBytes + Immutable + KnownLayout + 'static {
     #[doc(hidden)]
     const FIELDS: Layout = Layout::Unnamed;
@@ -99,7 +99,7 @@ impl Types {
     }
 
     /// Compares the type with the schema. Error: record-size, with the first field that differs. A
-    /// type of another size passes; the caller checks the size.
+    /// type of a different size passes; the caller checks the size.
     #[inline]
     pub(crate) fn check<R: Row>(&self) -> Result<()> {
         match R::FIELDS {
@@ -172,7 +172,7 @@ fn is_spare(field: &&Field) -> bool {
     field.role == Role::Spare
 }
 
-/// Whether `field` is inside one spare field, or several that follow one another.
+/// Whether `field` is inside one spare field, or inside several consecutive ones.
 fn lies_in_spare(fields: &[Field], field: &Field) -> bool {
     let (mut at, end) = (field.offset, field.offset + field.bytes);
     for spare in fields.iter().filter(is_spare) {

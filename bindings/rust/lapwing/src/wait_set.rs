@@ -1,9 +1,9 @@
-//! Waits for several sources in one thread.
+//! Waits for several sources on one thread.
 //!
 //! The library's set keeps the address of each source's handle, and polls the source during a wait.
 //! No other call may therefore use a source during a wait, and no call may run while a source
-//! leaves the set. One lock for each set ensures this: every call of the set or of a source holds
-//! it. If another thread holds it, the call returns misuse.
+//! leaves the set. One lock per set ensures this: every call on the set or on a source holds it. If
+//! another thread holds it, the call returns misuse.
 //!
 //! A source is destroyed only after it has left its set. If it is dropped while another thread
 //! waits, it leaves at the end of that wait. Until then, the set shares ownership of its handle.
@@ -50,7 +50,7 @@ pub struct Ready {
     pub source: SourceId,
     /// Number of expirations of a timer since it was last ready.
     pub expirations: u64,
-    /// Events of a descriptor: those of poll(2).
+    /// Descriptor events, as in poll(2).
     pub events: i16,
 }
 
@@ -72,8 +72,8 @@ enum Held {
     Timer,
 }
 
-/// Waits for several sources in one thread: subscribers, ends of channels, listeners, descriptors
-/// and timers.
+/// Waits for several sources on one thread: subscribers, channel ends, listeners, descriptors and
+/// timers.
 ///
 /// ```no_run
 /// # use lapwing::prelude::*;
@@ -101,12 +101,12 @@ enum Held {
 /// # }
 /// ```
 ///
-/// [`wait`](WaitSet::wait) returns the source that is ready, and takes nothing from it. Call the
+/// [`wait`](WaitSet::wait) returns a source that is ready, and takes nothing from it. Call the
 /// source itself with [`NOW`](crate::NOW). A source with more items is ready again. A source that
 /// has ended stays ready until it is removed or dropped.
 ///
-/// A source that is dropped leaves the set. Only one thread at a time may use a set and its
-/// sources. A call that overlaps a call of another thread returns misuse and changes nothing.
+/// A dropped source leaves the set. Only one thread at a time may use a set and its sources. A call
+/// that overlaps a call on another thread returns misuse and changes nothing.
 #[derive(Debug)]
 pub struct WaitSet {
     core: Arc<Mutex<Core>>,
@@ -143,13 +143,13 @@ impl WaitSet {
     /// Adds a source. Choose any `token`; it need not be unique.
     ///
     /// Errors: limit (127 sources), misuse (it is already in a set), invalid-argument (it uses
-    /// [`Wait::Busy`] and the set does not).
+    /// [`Wait::Busy`] but the set does not).
     pub fn add(&mut self, source: &impl Waitable, token: u64) -> Result<SourceId> {
         let mut core = turn(&self.core)?;
         source.join(&mut core, &self.core, token).map(SourceId)
     }
 
-    /// Adds a producer. It is ready if there is room for a message of `bytes`. A wait aborts an
+    /// Adds a producer. It is ready when there is room for a message of `bytes`. A wait aborts an
     /// open claim. Errors: those of [`add`](WaitSet::add).
     pub fn add_producer(
         &mut self,
@@ -160,10 +160,12 @@ impl WaitSet {
         turn(&self.core)?.join_channel(producer, bytes, &self.core, token).map(SourceId)
     }
 
-    /// Adds a descriptor. The set closes it when it leaves. To keep the original, add a duplicate
-    /// (`try_clone`). `events` are POLLIN, POLLOUT, POLLPRI and POLLRDHUP of poll(2).
+    /// Adds a descriptor. The set closes it when it leaves the set. To keep the original, add a
+    /// duplicate (`try_clone`). `events` can contain POLLIN, POLLOUT, POLLPRI and POLLRDHUP of
+    /// poll(2).
     ///
-    /// Errors: invalid-argument (the descriptor cannot be polled, or other events), limit.
+    /// Errors: invalid-argument (the descriptor cannot be polled, or `events` contains others),
+    /// limit.
     pub fn add_fd(&mut self, fd: impl Into<OwnedFd>, events: i16, token: u64) -> Result<SourceId> {
         let fd = fd.into();
         let (number, events) = (fd.as_raw_fd(), u32::from(events as u16));
@@ -173,9 +175,9 @@ impl WaitSet {
         })
     }
 
-    /// Adds a timer. It is ready after `first`, and then once every `every`. If `first` is `None`,
-    /// the timer starts with [`set_timer`](WaitSet::set_timer). If `every` is `None`, it is ready
-    /// only once.
+    /// Adds a timer. It is ready after `first`, and then at intervals of `every`. If `first` is
+    /// `None`, the timer starts with [`set_timer`](WaitSet::set_timer). If `every` is `None`, it is
+    /// ready only once.
     pub fn add_timer(
         &mut self,
         first: impl Into<Option<Duration>>,
@@ -235,7 +237,7 @@ impl WaitSet {
     }
 
     /// Returns an interrupter, with which another thread ends a wait of this set. Interrupters of
-    /// its sources do not.
+    /// its sources do not end it.
     pub fn interrupter(&self) -> Interrupter {
         self.interrupter.clone()
     }

@@ -1,4 +1,4 @@
-//! Tests channels in one process, with both sides of each kind.
+//! Tests channels within one process, with both sides of each kind.
 
 use lapwing::{
     Channel, ChannelEnd, ChannelOptions, ChannelRole, Code, Consumer, Duplex, Listener, Outcome,

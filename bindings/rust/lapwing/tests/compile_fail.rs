@@ -1,6 +1,6 @@
 //! Tests that the compiler rejects uses that lapwing.h forbids. The first line of each file in
 //! tests/compile_fail contains the expected error code and a part of its message. The rest of the
-//! message differs between compilers, so trybuild writes it beside copies of the files.
+//! message differs between compilers, so trybuild writes it next to copies of the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn what_would_be_misuse_does_not_compile() {
     std::env::set_var("TRYBUILD", "overwrite"); // this process runs no other test
     let cases = trybuild::TestCases::new();
     cases.compile_fail(copies.join("*.rs"));
-    drop(cases); // runs the cases; one that compiles is a failure
+    drop(cases); // runs the cases; a case that compiles is a failure
 
     for name in names {
         let case = fs::read_to_string(copies.join(&name)).unwrap();

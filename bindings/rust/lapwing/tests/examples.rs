@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use lapwing::dbn::{Mbo, FLAG_LAST};
 use lapwing::{History, Publisher, PublisherOptions, Schema, FOREVER};
 
-/// Cargo builds the examples in a folder beside the tests.
+/// Cargo builds the examples in a folder next to the tests.
 fn example(name: &str) -> Command {
     let tests = std::env::current_exe().unwrap();
     let built: PathBuf = tests.parent().and_then(Path::parent).unwrap().join("examples").join(name);

@@ -48,7 +48,7 @@ fn child_with_another_library() {
     assert!(error.message().contains("libc.so.6 has no lapwing_version"), "{error}");
 }
 
-/// Makes a publisher log a line: the session before it was not closed.
+/// Makes a publisher log a line: its previous session was not closed.
 fn log_something() {
     let bus = tempfile::tempdir().unwrap();
     let options = PublisherOptions::new(bus.path());

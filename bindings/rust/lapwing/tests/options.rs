@@ -1,4 +1,4 @@
-//! Tests options that are durations, and the results of the options that measure.
+//! Tests duration options, and the results of measuring options.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! Tests the books of a bus of dbn.mbo.
+//! Tests the books of a dbn.mbo bus.
 
 use lapwing::dbn::{Mbo, FLAG_LAST};
 use lapwing::{

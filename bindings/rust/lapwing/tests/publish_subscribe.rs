@@ -1,4 +1,4 @@
-//! Tests a bus of the program's own records: publishing, and each way of reading.
+//! Tests a bus with the program's own records: publishing, and each way of reading.
 
 use lapwing::{
     Batch, Chunk, Code, EventKind, Item, Publisher, PublisherOptions, Start, Subscriber,

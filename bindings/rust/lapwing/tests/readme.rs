@@ -1,4 +1,4 @@
-//! Tests that the README's code is that of the example `readme`, which runs, and that it is short.
+//! Tests that the README's code matches the example `readme`, which runs, and that it is short.
 
 use std::path::Path;
 use std::process::Command;

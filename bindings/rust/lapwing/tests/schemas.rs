@@ -1,4 +1,4 @@
-//! Tests descriptions of records: those of the library, and those of a struct.
+//! Tests record descriptions: those from the library, and those of structs.
 
 use lapwing::{
     dbn::Mbo, Batch, Code, Field, FieldType, Publisher, PublisherOptions, Record, Role, Schema,

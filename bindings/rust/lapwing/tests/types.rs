@@ -144,7 +144,8 @@ fn a_shipped_schema_takes_the_struct_of_the_crate() {
     is_refused(publisher.publish(&[0u64; 7], NOW), NO_NAMES);
 }
 
-/// Two versions of a record with the same name and size, but another name of the second field.
+/// Two versions of a record with the same name and size, but with different names for the second
+/// field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct PairOld {

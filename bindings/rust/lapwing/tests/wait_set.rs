@@ -1,4 +1,4 @@
-//! Tests a wait for several sources in one thread.
+//! Tests waiting for several sources on one thread.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -38,7 +38,7 @@ fn ready_token(set: &mut WaitSet) -> u64 {
     set.wait(SECONDS).unwrap().token
 }
 
-/// Waits, and repeats the wait if a call of a source is under way.
+/// Waits, and repeats the wait if a call on a source is in progress.
 fn wait_undisturbed(set: &mut WaitSet) -> lapwing::Result<lapwing::Ready> {
     loop {
         match set.wait(SECONDS) {

@@ -1,7 +1,7 @@
 // Shared by the steps of the C interface's driver.
 //
-// Thread safety: a step runs in one thread. A mutex protects the tables of handles, because steps
-// that were begun run concurrently.
+// Thread safety: a step runs on one thread. A mutex protects the tables of handles, because steps
+// started with `begin` run concurrently.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace lapwing::conformance {
 using Lines = std::vector<std::string>;
 using Operations = std::map<std::string, std::function<Lines(const Step&)>>;
 
-// Handles by the names of a scenario. A destroyed or unknown name is a NULL handle.
+// Handles by their names in a scenario. A destroyed or unknown name is a NULL handle.
 template <typename Handle>
 class Handles {
  public:

@@ -1,4 +1,4 @@
-// Misuse by a program in C. See README.md, Misuse.
+// Misuse by a C program. See README.md, Misuse.
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -48,7 +48,7 @@ void read_all_there_is(lapwing_subscriber* subscriber) {
   }
 }
 
-// Retries if the other thread's call was the first of two.
+// Retries if the other thread's call was the first of the two.
 lapwing_result wait_for_one(lapwing_subscriber* subscriber) {
   lapwing_result result = LAPWING_ERROR_MISUSE;
   while (result == LAPWING_ERROR_MISUSE) result = read_once(subscriber, LAPWING_FOREVER);

@@ -61,7 +61,7 @@ class Digest {
 std::vector<std::byte> record_of(std::uint64_t n, std::size_t bytes);
 std::string digest_of(std::span<const std::byte> bytes);
 
-// The name of a result as printed by the driver. A wrong name if the test must fail.
+// The name of a result as the driver prints it; a wrong name if the test must fail.
 std::string name_of_result(lapwing_result result);
 
 }  // namespace lapwing::conformance

@@ -73,7 +73,7 @@ Lines read(const Step& step) {
                                                  : rows_line(into.batch)};
 }
 
-// The rows between two events, regardless of their batches.
+// The rows between two events, regardless of how they are batched.
 class Run {
  public:
   void add(const lapwing_batch& batch) {

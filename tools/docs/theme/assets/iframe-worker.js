@@ -1,4 +1,4 @@
-// Browsers start no workers from local files. This runs the search worker in a hidden frame
+// Browsers do not start workers from local files. This runs the search worker in a hidden frame
 // instead.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {

@@ -13,10 +13,10 @@ use crate::timeout::Timeout;
 /// Maximum number of messages in one peek.
 const PEEK_MESSAGES_MAX: usize = 4096;
 
-/// Receives the messages of a [`Producer`](crate::Producer).
+/// Receives the messages from a [`Producer`](crate::Producer).
 ///
 /// [`peek`](Consumer::peek) borrows them in place, and [`release`](Consumer::release) frees their
-/// memory. A use of a released message does not compile.
+/// memory. Using a released message does not compile.
 ///
 /// ```compile_fail
 /// # fn f(consumer: &mut lapwing::Consumer) -> lapwing::Result<()> {
@@ -44,8 +44,8 @@ impl sealed::Sealed for Consumer {
 }
 
 impl Consumer {
-    /// Borrows up to `max` messages, at most 4,096, beginning with the first one that is not
-    /// released. Waits until there is a message. The next peek returns unreleased messages again.
+    /// Borrows up to `max` messages, at most 4,096, beginning with the first unreleased one. Waits
+    /// until there is a message. The next peek returns unreleased messages again.
     ///
     /// Errors: timed-out, would-block, interrupted. Final errors: closed, peer-gone, corrupt.
     pub fn peek(&mut self, max: usize, timeout: impl Into<Timeout>) -> Result<Messages<'_>> {
@@ -80,8 +80,8 @@ impl Consumer {
         Ok(message_type)
     }
 
-    /// Iterates over copies of the messages. Each step waits for at most the timeout. The iterator
-    /// ends after a clean close or a final error.
+    /// Iterates over copies of the messages. Each step waits no longer than the timeout. The
+    /// iterator ends after a clean close or a final error.
     pub fn messages(&mut self, timeout: impl Into<Timeout>) -> IncomingMessages<'_> {
         IncomingMessages { consumer: self, timeout: timeout.into(), has_ended: false }
     }
@@ -133,7 +133,7 @@ impl Message {
 
     /// The payload, in the producer's memory.
     pub fn payload(&self) -> &[u8] {
-        // SAFETY: a Message is only visible through Messages, until they are released.
+        // SAFETY: a Message is visible only through Messages, until they are released.
         unsafe { payload_of(&self.0) }
     }
 }
@@ -154,7 +154,7 @@ pub struct Incoming {
     pub payload: Vec<u8>,
 }
 
-/// An iterator of messages, returned by [`Consumer::messages`].
+/// An iterator over messages, returned by [`Consumer::messages`].
 #[derive(Debug)]
 pub struct IncomingMessages<'c> {
     consumer: &'c mut Consumer,

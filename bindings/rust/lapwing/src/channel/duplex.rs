@@ -22,11 +22,11 @@ impl sealed::Sealed for Duplex {
     }
 }
 
-/// Identifies a call that is under way.
+/// Identifies a pending call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call(u64);
 
-/// The answer of the other side.
+/// The other side's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A reply. The server chooses its type.
@@ -39,7 +39,7 @@ pub enum Outcome {
 #[derive(Clone, Copy)]
 pub struct Reply<'d> {
     pub outcome: Outcome,
-    /// The call had ended already (only with
+    /// The call had already ended (only with
     /// [`ChannelOptions::late_replies`](crate::ChannelOptions::late_replies)).
     pub is_late: bool,
     pub payload: &'d [u8],
@@ -63,9 +63,9 @@ pub struct Finished<'d> {
     pub reply: Result<Reply<'d>>,
 }
 
-/// A call or a one-way message of the other side.
+/// A call or a one-way message from the other side.
 ///
-/// Its payload stays valid until the next request is received. Replies may be sent meanwhile.
+/// Its payload stays valid until the next request is received. Replies may be sent in the meantime.
 pub struct Request<'d> {
     duplex: &'d Duplex,
     given: sys::lapwing_request,
@@ -89,8 +89,8 @@ impl Request<'_> {
         unsafe { payload_of(&self.given.message) }
     }
 
-    /// Answers the call. Errors: misuse (it is not a call, or was already answered), and those of
-    /// [`Producer::send`](crate::Producer::send).
+    /// Answers the call. Errors: misuse (this is not a call, or it was already answered), and those
+    /// of [`Producer::send`](crate::Producer::send).
     pub fn reply(
         &self,
         message_type: u32,
@@ -120,7 +120,7 @@ impl Duplex {
     /// Calls the other side, and waits for its answer.
     ///
     /// Errors: timed-out, interrupted, misuse (the request exceeds the maximum size), limit (too
-    /// many calls are under way). Final errors: closed, peer-gone, corrupt.
+    /// many calls are pending). Final errors: closed, peer-gone, corrupt.
     pub fn call(
         &mut self,
         message_type: u32,
@@ -148,7 +148,7 @@ impl Duplex {
     }
 
     /// Waits until that call ends, at most until the call's own timeout. Error: misuse (it is not
-    /// under way). Other errors, such as timed-out, mean that it ended without an answer.
+    /// pending). Other errors, such as timed-out, mean that it ended without an answer.
     pub fn finish(&mut self, call: Call) -> Result<Reply<'_>> {
         self.finish_one(|library, channel, given, error| {
             // SAFETY: `given.struct_size` is set.
@@ -158,7 +158,7 @@ impl Duplex {
     }
 
     /// Returns the next call that ends, or a late reply. Errors: timed-out, would-block,
-    /// interrupted (none has ended), misuse (none is under way).
+    /// interrupted (no call has ended), misuse (no call is pending).
     pub fn finish_any(&mut self, timeout: impl Into<Timeout>) -> Result<Finished<'_>> {
         let timeout = timeout.into();
         let finished = self.finish_one(|library, channel, given, error| {
@@ -206,7 +206,7 @@ impl Duplex {
         })
     }
 
-    /// Returns the next call or one-way message of the other side.
+    /// Returns the next call or one-way message from the other side.
     ///
     /// Errors: timed-out, would-block, interrupted. Final errors: closed, peer-gone, corrupt.
     pub fn receive(&mut self, timeout: impl Into<Timeout>) -> Result<Request<'_>> {

@@ -1,4 +1,4 @@
-//! Listens on a path, and serves one peer after another.
+//! Listens on a path and serves one peer after another.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on a path for peers of this user and root, or of [`ChannelOptions::peer_uid`]. It
-    /// uses no other option.
+    /// Listens on a path for peers that run as this user or root, or as
+    /// [`ChannelOptions::peer_uid`]. It uses no other option.
     ///
     /// Errors: in-use (a process listens there), not-a-lapwing-file, not-permitted, not-found,
     /// path-too-long, system.
@@ -81,8 +81,8 @@ impl Listener {
         })
     }
 
-    /// Drops clients that stay silent, and lets a successor take over. Call it while a peer is
-    /// served. Never waits. Error: closed (handed over).
+    /// Drops clients that stay silent, and lets a successor take over. Call it while serving a
+    /// peer. Never waits. Error: closed (handed over).
     pub fn tend(&mut self) -> Result<()> {
         // SAFETY: the call accesses no buffer of the caller.
         self.handle.call(|library, listener, error| unsafe {
@@ -90,8 +90,8 @@ impl Listener {
         })
     }
 
-    /// For an event loop. The descriptor is readable when the last call, accept or tend, has
-    /// something to do. Error: closed (handed over).
+    /// For an event loop. The descriptor is readable when the call that was made last, accept or
+    /// tend, has something to do. Error: closed (handed over).
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {
         let mut fd = -1;
         // SAFETY: `fd` is valid for writes.

@@ -1,4 +1,4 @@
-//! Channels: messages of any size from one process to one other, with backpressure.
+//! Channels: messages of any size from one process to another, with backpressure.
 //!
 //! | this side | the other | |
 //! | --- | --- | --- |
@@ -7,9 +7,10 @@
 //!
 //! One process listens ([`Listener`]), and the other connects. Each may have any role.
 //!
-//! Borrowed payloads are in the memory of the other side. That is a process of this user or root,
-//! unless you named another user. A side that follows the protocol does not write to a message
-//! before it is released. If you cannot rely on that, copy a payload before you validate it.
+//! Borrowed payloads are in the other side's memory. The other side is a process of this user or
+//! root, unless you named another user. A side that follows the protocol does not write to a
+//! message before it is released. If you cannot rely on that, copy a payload before you validate
+//! it.
 
 mod consumer;
 mod duplex;
@@ -45,14 +46,14 @@ numbered! {
     }
 }
 
-/// A channel as of now.
+/// The current state of a channel.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChannelInfo {
     pub role: ChannelRole,
     /// The same on both sides.
     pub connection_id: Id,
-    /// Largest message: for a consumer, of those that arrive; otherwise, of those that are sent.
+    /// Size of the largest message that may arrive (consumer) or be sent (otherwise).
     pub message_bytes_max: u64,
     pub sent: u64,
     /// Messages that were received and released.
@@ -67,7 +68,7 @@ pub struct ChannelInfo {
     pub late_replies: u64,
 }
 
-/// The common part of the three kinds of ends.
+/// The part shared by the three kinds of ends.
 #[derive(Debug)]
 pub struct Channel {
     pub(crate) handle: Handle<sys::lapwing_channel>,
@@ -98,9 +99,9 @@ impl Channel {
         })
     }
 
-    /// For an event loop. True: nothing has arrived, or for a producer, there is no room for
+    /// For an event loop. True: nothing has arrived or, for a producer, there is no room for
     /// `bytes`. [`fd`](Channel::fd) becomes readable when that may have changed. False: try at
-    /// once. The result is valid until the next call with this channel.
+    /// once. The result is valid until the next call on this channel.
     pub fn arm(&mut self, bytes: usize) -> Result<bool> {
         let mut armed = 0;
         // SAFETY: `armed` is valid for writes.
@@ -145,7 +146,7 @@ impl Channel {
         })
     }
 
-    /// Returns an interrupter. Another thread uses it to end a call that waits.
+    /// Returns an interrupter, with which another thread ends a waiting call.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }
@@ -170,7 +171,7 @@ pub trait ChannelEnd: sealed::Sealed + Sized {
     const ROLE: ChannelRole;
 }
 
-/// Makes a struct with a field `channel` an end.
+/// Makes a struct with a field `channel` a channel end.
 macro_rules! end {
     ($type:ident) => {
         impl crate::channel::ChannelEnd for $type {
@@ -233,7 +234,7 @@ unsafe fn payload_of<'a>(message: &sys::lapwing_message) -> &'a [u8] {
     }
 }
 
-/// Sends messages in order. On failure, the error's `progress` is the number that were sent.
+/// Sends messages in order. On failure, the error's `progress` is the number of messages sent.
 fn send(channel: &Channel, messages: &[(u32, &[u8])], timeout: Timeout) -> Result<()> {
     // One message, the usual case, needs no allocation.
     let send = |messages: &[sys::lapwing_message]| {

@@ -1,4 +1,4 @@
-//! Options of an end of a channel.
+//! Options of a channel end.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::timeout::limit_ns_of;
 
 options! {
-    /// Options of an end of a channel. Everything has a default. A consumer ignores sizes: the
+    /// Options of a channel end. Every option has a default. A consumer ignores sizes: the
     /// producer's sizes apply.
     ///
     /// ```
@@ -29,23 +29,25 @@ options! {
         capacity(u64): u64 = 1 << 20;
         /// Default: 64 KiB.
         message_bytes_max(u32): u32 = 64 << 10;
-        /// Accepted calls that are unanswered, and one-way messages that are not taken. Default:
-        /// 64.
+        /// Limit on unanswered calls, and on untaken one-way messages, that this end accepts.
+        /// Default: 64.
         call_window(u32): u32 = 64;
         /// Default: [`Wait::Backoff`].
         wait(Wait): Wait = Wait::default();
         /// Aligns payloads to 64 bytes; otherwise to 16, and payloads of 49 to 56 bytes to 8.
         /// Default: false.
         aligned(bool): bool = false;
-        /// The memory is backed by huge pages, or opening fails. Default: false.
+        /// Backs the memory with huge pages; opening fails if there are none. Default: false.
         huge_pages(bool): bool = false;
-        /// This end's memory is on that NUMA node, or opening fails. Default: any node.
+        /// NUMA node for this end's memory; opening fails if that is not possible. Default: any
+        /// node.
         numa_node(u32): Option<u32> = None;
-        /// Only that user is served, or connected to. Default: this user and root.
+        /// The only user to serve, or to connect to. Default: this user and root.
         peer_uid(u32): Option<u32> = None;
         /// Uses a fence for each message instead of a system call. Default: false.
         no_membarrier(bool): bool = false;
-        /// Delivers replies after their call's end, marked late. Default: false.
+        /// Delivers replies that arrive after the end of their call, marked as late. Default:
+        /// false.
         late_replies(bool): bool = false;
         /// How long connect retries while no process listens. `None`: until the timeout. Default:
         /// zero, no retry.

@@ -47,7 +47,7 @@ impl Producer {
     }
 
     /// Returns room for a message of up to `bytes` in the channel's memory. Write the message there
-    /// and commit it, without a copy. Dropping the claim abandons it.
+    /// and commit it; it is not copied. Dropping the claim abandons it.
     pub fn claim(&mut self, bytes: usize, timeout: impl Into<Timeout>) -> Result<Claim<'_>> {
         let timeout = timeout.into();
         let mut payload = ptr::null_mut();

@@ -4,12 +4,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Times from the publishing of records to their delivery, in ns, for the records that
- * {@link SubscriberOptions#measureEvery} chose. Percentiles are at most a quarter too high.
+ * Times from when records were published to their delivery, in ns, for the records that {@link
+ * SubscriberOptions#measureEvery} selected. Percentiles are at most a quarter too high.
  *
  * @param count records with an age
- * @param negative records without an age, because their time of publishing is in the future
- * @param unstamped records without an age, because they have no time of publishing
+ * @param negative records without an age, because their publish time is in the future
+ * @param unstamped records without an age, because they have no publish time
  */
 public record Ages(long count, long negative, long unstamped, long p50Ns, long p90Ns, long p99Ns,
     long p999Ns, long maxNs) {

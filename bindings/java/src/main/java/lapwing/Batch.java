@@ -7,7 +7,7 @@ import java.lang.ref.Reference;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Memory that the reads of a subscriber or a history reuse. Reading records or a batch allocates
+ * Memory that a subscriber or a history reuses for reads. Reading records or a batch allocates
  * nothing, and reading an event allocates one object. The memory grows to fit `rowsMax` rows.
  */
 public final class Batch {
@@ -66,7 +66,7 @@ public final class Batch {
     struct.set(ValueLayout.JAVA_LONG, C.batch.rows_bytes, bytes);
   }
 
-  /** Begins a C call, whose memory a second call might replace. Call end() afterwards. */
+  /** Marks the memory as in use by a C call, so that no second call replaces it. Ended by end(). */
   void begin() {
     if (!isInUse.compareAndSet(false, true)) {
       throw new LapwingException(ErrorCode.MISUSE,

@@ -6,9 +6,9 @@ import java.lang.foreign.ValueLayout;
 /**
  * The top of a book, and its state.
  *
- * @param isSettled false inside an event of the venue
+ * @param isSettled false inside a venue event
  * @param isStale true if its orders may differ from the venue's
- * @param hasTops true if the feed contains the best price of each side, and no orders
+ * @param hasTops true if the feed contains only the best price of each side, and no orders
  * @param bid the best bid; its price is {@link Lapwing#NO_PRICE} if there is none
  * @param ask the best ask; its price is {@link Lapwing#NO_PRICE} if there is none
  * @param sequence of its last record; 0: none since a state was loaded

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Maintains the order books of a bus of dbn.mbo, from everything that one subscriber reads.
+ * Maintains the order books of a dbn.mbo bus, from everything that one subscriber reads.
  *
  * <pre>{@code
  * for (Item item : subscriber.items(batch)) {
@@ -16,14 +16,14 @@ import java.util.Optional;
  * }
  * }</pre>
  *
- * <p>{@link ErrorCode#NOT_FOUND}: the instrument was not seen, or has no such level.
+ * <p>{@link ErrorCode#NOT_FOUND}: the instrument has not been seen, or has no such level.
  */
 public final class Books extends Handle {
   /**
-   * Totals of all books.
+   * Totals over all books.
    *
-   * @param isSettled no book is inside an event of the venue, and no state is being loaded
-   * @param isLoading a state is being loaded: the books contain a part of it
+   * @param isSettled no book is inside a venue event, and no state is being loaded
+   * @param isLoading a state is being loaded: the books contain only part of it
    * @param sequence of the newest record in the books
    * @param digest equal for equal books
    */
@@ -50,7 +50,8 @@ public final class Books extends Handle {
   /**
    * Takes the result of the batch's last read. Pass every batch of one subscriber, in order. An
    * error changes nothing. MISUSE: the batch does not follow the last one. RECORD_SIZE: its rows
-   * are not of dbn.mbo or of the fold `orders`. INVALID_ARGUMENT: rows that replace others.
+   * are neither dbn.mbo records nor entries of the fold `orders`. INVALID_ARGUMENT: its rows
+   * replace others.
    */
   public void take(Batch batch) {
     batch.begin();
@@ -70,7 +71,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** Returns totals of all books. Sorts all orders to compute the digest. */
+  /** Returns totals over all books. Sorts all orders to compute the digest. */
   public Info inspect() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment info = Text.struct(arena, C.books_info.SIZE);
@@ -103,7 +104,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** Returns the book of an instrument; empty: the instrument was not seen. */
+  /** Returns the book of an instrument; empty: the instrument has not been seen. */
   public Optional<Book> find(BookKey which) {
     MemorySegment books = enter();
     try {

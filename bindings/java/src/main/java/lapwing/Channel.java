@@ -19,7 +19,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
   /** The memory that the program has borrowed from this side. */
   final Lease lease = new Lease(this);
 
-  private long messagesSent; // of the send under way
+  private long messagesSent; // by the current send
   private MemorySegment staging = MemorySegment.NULL; // copy of a payload, for one call
 
   Channel(String what, MemorySegment pointer) {
@@ -69,7 +69,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     }
   }
 
-  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  /** Ends the current wait, or the next if there is none, with {@link ErrorCode#INTERRUPTED}. */
   public void interrupt() {
     interruptWait();
   }
@@ -145,7 +145,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     return messagesSent;
   }
 
-  /** Sends one slice. Some of the messages may be sent after it. */
+  /** Sends for one time slice, after which some of the messages may have been sent. */
   private int sendFrom(MemorySegment channel, MemorySegment array, long count, long timeoutNs) {
     MemorySegment sent = out.asSlice(C.message.SIZE);
     sent.set(ValueLayout.JAVA_LONG, 0, 0L);

@@ -8,7 +8,7 @@ import java.util.UUID;
  * The counters of a channel.
  *
  * @param connectionId the same on both sides
- * @param messageBytesMax largest message that a consumer can receive, or that another end can send
+ * @param messageBytesMax largest message that may arrive (consumer) or be sent (otherwise)
  * @param received messages that were received and released
  * @param released sent messages that the other side reports as released
  * @param wakes wake-ups of the other side; each is a system call

@@ -71,7 +71,7 @@ public final class ChannelOptions {
       return this;
     }
 
-    /** Accepted unanswered calls, and untaken one-way messages; 64 by default. */
+    /** Limit on accepted unanswered calls, and on untaken one-way messages; 64 by default. */
     public Builder callWindow(int calls) {
       this.callWindow = Options.size("callWindow", calls);
       return this;
@@ -88,7 +88,7 @@ public final class ChannelOptions {
       return flag(C.CHANNEL_ALIGNED, aligned);
     }
 
-    /** Backs the memory by huge pages, or fails. */
+    /** Backs the memory with huge pages, or fails. */
     public Builder hugePages(boolean hugePages) {
       return flag(C.CHANNEL_HUGE_PAGES, hugePages);
     }
@@ -98,7 +98,7 @@ public final class ChannelOptions {
       return flag(C.CHANNEL_NO_MEMBARRIER, noMembarrier);
     }
 
-    /** Delivers replies after their call's end, marked late. */
+    /** Delivers replies that arrive after the end of their call, marked as late. */
     public Builder lateReplies(boolean lateReplies) {
       return flag(C.CHANNEL_LATE_REPLIES, lateReplies);
     }
@@ -109,7 +109,7 @@ public final class ChannelOptions {
       return flag(C.CHANNEL_NUMA, true);
     }
 
-    /** Only that user is served, or connected to; by default this user and root. */
+    /** The only user to serve, or to connect to; by default this user and root. */
     public Builder peerUid(int uid) {
       this.peerUid = uid;
       return flag(C.CHANNEL_PEER_UID, true);
@@ -126,7 +126,7 @@ public final class ChannelOptions {
       return this;
     }
 
-    /** Returns the options as they are currently set. */
+    /** Returns the options as currently set. */
     public ChannelOptions build() {
       return new ChannelOptions(this);
     }

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * Receives the messages of a {@link Producer}. In place:
+ * Receives the messages from a {@link Producer}. In place:
  *
  * <pre>{@code
  * Messages messages = consumer.peek(64, timeout);  // empty: none came in that time
@@ -29,8 +29,8 @@ public final class Consumer extends Channel {
   }
 
   /**
-   * Borrows up to `max` messages, beginning with the first one that is not released. The list
-   * belongs to this consumer and is the same for every peek. Empty: none came in that time.
+   * Borrows up to `max` messages, beginning with the first unreleased one. The list belongs to this
+   * consumer and is the same for every peek. Empty: none arrived in that time.
    */
   public Messages peek(int max, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -90,7 +90,7 @@ public final class Consumer extends Channel {
     LapwingException.check(C.channel_release(channel, count, error), error);
   }
 
-  /** Copies the next message and releases it; null: none came in that time. */
+  /** Copies the next message and releases it; null: none arrived in that time. */
   public Message receive(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();

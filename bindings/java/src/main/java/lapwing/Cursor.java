@@ -31,7 +31,7 @@ public final class Cursor extends Handle {
     return open(path, OPEN_TIMEOUT);
   }
 
-  /** Opens a cursor whose commits survive a kill of the process, but not always a power cut. */
+  /** Opens a cursor whose commits survive if the process is killed, but not always a power cut. */
   public static Cursor open(Path path, Duration timeout) {
     return open(path, 0, timeout);
   }
@@ -46,7 +46,7 @@ public final class Cursor extends Handle {
     return open(path, C.CURSOR_DURABLE, timeout);
   }
 
-  /** Waits for the lock of the file, takes it and reads the file. Creates it if it is missing. */
+  /** Waits for the file's lock, takes it and reads the file. Creates the file if it is missing. */
   private static Cursor open(Path path, int flags, Duration timeout) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
@@ -59,7 +59,7 @@ public final class Cursor extends Handle {
     }
   }
 
-  /** Returns the last commit; empty: nothing was committed yet. */
+  /** Returns the last commit; empty: nothing has been committed yet. */
   public Optional<Commit> last() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment position = arena.allocate(C.position.SIZE, 8);
@@ -80,7 +80,7 @@ public final class Cursor extends Handle {
     }
   }
 
-  /** Stores that everything up to that position is processed. A sequence of 0 changes nothing. */
+  /** Records that everything up to that position was processed. A sequence of 0 changes nothing. */
   public void commit(Position position) {
     commit(new Commit(position, 0, 0));
   }

@@ -40,7 +40,7 @@ public final class Duplex extends Channel {
   }
 
   /**
-   * Sends one-way messages in order. {@link LapwingException#progress()} is the number that were
+   * Sends one-way messages in order. {@link LapwingException#progress()} is the number of messages
    * sent.
    */
   public void send(List<Message> messages, Duration timeout) {
@@ -50,7 +50,7 @@ public final class Duplex extends Channel {
   // ---- for the calling side ---------------------------------------------------------------------
 
   /**
-   * Makes a call and waits for its end. Throws TIMED_OUT. Returns an error of the other side as a
+   * Makes a call and waits for its end. Throws TIMED_OUT. Returns an error from the other side as a
    * reply.
    */
   public Reply call(int type, MemorySegment payload, Duration timeout) {
@@ -91,7 +91,7 @@ public final class Duplex extends Channel {
 
   /**
    * Returns the next call that ends, with any result ({@link Reply#result()}), or a late reply.
-   * null: none ended in that time. MISUSE: no call is under way.
+   * null: none ended in that time. MISUSE: no call is pending.
    */
   public Reply finishAny(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -134,7 +134,7 @@ public final class Duplex extends Channel {
 
   // ---- for the answering side -------------------------------------------------------------------
 
-  /** Returns the next call or one-way message of the other side; null: none came in that time. */
+  /** Returns the other side's next call or one-way message; null: none arrived in that time. */
   public Request next(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
@@ -162,7 +162,7 @@ public final class Duplex extends Channel {
     reply(request, type, MemorySegment.ofArray(payload), timeout);
   }
 
-  /** Answers a call with an error of this program. */
+  /** Answers a call with an error defined by this program. */
   public void replyError(Request request, int code, String text, Duration timeout) {
     answer(request, true, code, 0,
         MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8)), timeout);

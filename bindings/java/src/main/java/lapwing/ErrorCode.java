@@ -6,7 +6,7 @@ public enum ErrorCode {
   OK(C.OK),
   /** The arguments contradict each other or a stated limit. */
   INVALID_ARGUMENT(C.ERROR_INVALID_ARGUMENT),
-  /** There is no bus at this directory, or no such channel. */
+  /** There is no bus in this directory, or no such channel. */
   NO_BUS(C.ERROR_NO_BUS),
   /** Another process uses this bus, journal, path or cursor. */
   IN_USE(C.ERROR_IN_USE),
@@ -20,9 +20,9 @@ public enum ErrorCode {
   DAMAGED(C.ERROR_DAMAGED),
   /** The other side has another ABI version. */
   ABI_MISMATCH(C.ERROR_ABI_MISMATCH),
-  /** The path is a file or directory of another kind. */
+  /** The path is another kind of file or directory. */
   NOT_A_LAPWING_FILE(C.ERROR_NOT_A_LAPWING_FILE),
-  /** The journal's first failed write or sync. */
+  /** The journal failed: its first failed write or sync. */
   JOURNAL_FAILED(C.ERROR_JOURNAL_FAILED),
   /** This bus keeps no journal. */
   NO_JOURNAL(C.ERROR_NO_JOURNAL),
@@ -56,15 +56,15 @@ public enum ErrorCode {
   STOPPED_AT_GAP(C.ERROR_STOPPED_AT_GAP),
   /** A channel's other side has ended. */
   PEER_GONE(C.ERROR_PEER_GONE),
-  /** A channel's other side wrote data that is not allowed. */
+  /** A channel's other side wrote invalid data. */
   CORRUPT(C.ERROR_CORRUPT),
   /** Nothing is available, and the call does not wait. */
   WOULD_BLOCK(C.ERROR_WOULD_BLOCK),
-  /** Invalid use of a call, which had no effect. */
+  /** A call was used incorrectly and had no effect. */
   MISUSE(C.ERROR_MISUSE),
   /** {@code interrupt()} or {@code close()} ended the wait. */
   INTERRUPTED(C.ERROR_INTERRUPTED),
-  /** Too little memory for a row or message; none was taken. */
+  /** The buffer is too small for a row or message; none was taken. */
   TOO_SMALL(C.ERROR_TOO_SMALL),
   /** Memory could not be allocated. */
   NO_MEMORY(C.ERROR_NO_MEMORY),
@@ -72,7 +72,7 @@ public enum ErrorCode {
   FORKED(C.ERROR_FORKED),
   /** An event comes before the next record: read it. */
   EVENT_DUE(C.ERROR_EVENT_DUE),
-  /** The publisher did not answer while a subscriber joined. The subscriber has ended. */
+  /** The publisher did not answer while the subscriber joined. The subscriber has ended. */
   NO_ANSWER(C.ERROR_NO_ANSWER),
   /** A number of a later release: {@link LapwingException#number()}. */
   UNKNOWN(-1);

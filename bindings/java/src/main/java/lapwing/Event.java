@@ -13,7 +13,7 @@ import java.util.UUID;
  *     NONE, and first, last, resume and isFillable are 0 or false
  * @param first first sequence of the missing range
  * @param last last sequence of the range, inclusive; first - 1: nothing is missing, and the text
- *     has the reason
+ *     contains the reason
  * @param resume the next sequence that is tried in the ring
  * @param isFillable true if the journal holds the range
  * @param recordBytes of the records that follow
@@ -41,9 +41,9 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     SESSION(C.EVENT_SESSION),
     /** Another history begins at `sequence`. */
     RESET(C.EVENT_RESET),
-    /** Everything up to the join, `sequence`, was delivered. */
+    /** Everything up to the join (`sequence`) has been delivered. */
     CAUGHT_UP(C.EVENT_CAUGHT_UP),
-    /** The publisher lives and is silent. */
+    /** The publisher is alive but silent. */
     STALE(C.EVENT_STALE),
     /** The publisher ended without closing. The subscriber waits for the next one. */
     PUBLISHER_GONE(C.EVENT_PUBLISHER_GONE),
@@ -51,11 +51,11 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     CLOSED(C.EVENT_CLOSED),
     /** The state is complete, as of `sequence`. */
     SNAPSHOT_COMPLETE(C.EVENT_SNAPSHOT_COMPLETE),
-    /** No checkpoint can be used; `sequence` comes first. */
+    /** No checkpoint can be used; delivery begins at `sequence`. */
     NO_SNAPSHOT(C.EVENT_NO_SNAPSHOT),
-    /** Fallen behind by more than the options allow. */
+    /** The subscriber has fallen behind by more than the options allow. */
     BEHIND(C.EVENT_BEHIND),
-    /** Everything that was published is taken. */
+    /** Every published record has been taken. */
     LIVE(C.EVENT_LIVE),
     /** A kind of a later release of the library. */
     UNKNOWN(0);
@@ -90,7 +90,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     LAPPED(C.CAUSE_LAPPED),
     /** They are between a dead session and the next one. */
     SESSION(C.CAUSE_SESSION),
-    /** They will never exist; recorded after a power cut. */
+    /** They will never exist, as recorded after a power cut. */
     VOID(C.CAUSE_VOID),
     /** Retention removed them. */
     PRUNED(C.CAUSE_PRUNED),

@@ -61,7 +61,7 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
     TIME,
     /** The subject of the record; there may be several. */
     KEY,
-    /** The time of publishing, in UTC nanoseconds. */
+    /** The publish time, in UTC nanoseconds. */
     PUBLISH_TIME,
     /** Bytes without a meaning yet. */
     SPARE

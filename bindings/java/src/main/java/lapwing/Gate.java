@@ -4,13 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Prevents calls of a wait set from overlapping calls of its sources: in C, a call of the set uses
+ * Prevents calls on a wait set from overlapping calls on its sources: in C, a call on the set uses
  * all sources.
  *
  * <p>Invariants, guarded by the monitor:
  * <ol>
- *   <li>A call of a source is under way only while the gate is open. `calls` counts such calls.
- *   <li>A call of the set is under way only while the gate is closed. `calls` is then 0.
+ *   <li>A call on a source is in progress only while the gate is open. `calls` counts such calls.
+ *   <li>A call on the set is in progress only while the gate is closed. `calls` is then 0.
  *   <li>A source is destroyed while the gate is open, or when it opens again. The set is destroyed
  *       while no call uses it, and therefore while the gate is open.
  * </ol>
@@ -21,7 +21,7 @@ final class Gate {
   private boolean isOver;
   private int calls;
 
-  /** Begins a call of a source. Returns false if a call of the set is under way. */
+  /** Begins a call on a source. Returns false if a call on the set is in progress. */
   synchronized boolean enter() {
     if (isClosed) {
       return false;
@@ -34,7 +34,7 @@ final class Gate {
     calls--;
   }
 
-  /** Begins a call of the set. Calls of the set must not overlap. */
+  /** Begins a call on the set. Calls on the set must not overlap. */
   synchronized void close() {
     if (calls > 0) {
       throw new LapwingException(ErrorCode.MISUSE, "the wait set cannot be used: another thread is"
@@ -49,7 +49,7 @@ final class Gate {
     destructions.clear();
   }
 
-  /** Destroys the set, which no call uses. Its sources are then in no set. */
+  /** Destroys the set, which no call uses. Its sources are then not in any set. */
   synchronized void end(Runnable destruction) {
     isOver = true;
     destruction.run();

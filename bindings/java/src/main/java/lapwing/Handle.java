@@ -10,15 +10,15 @@ import java.lang.ref.Reference;
 import java.util.function.IntSupplier;
 
 /**
- * The base of the classes that own an object of the library.
+ * The base of the classes that own a library object.
  *
  * <p>Invariants of the word {@code use}:
  * <ol>
  *   <li>BUSY is set from enter() to exit(), by one thread, so calls do not overlap.
- *   <li>LENT is set while the program has borrowed memory of the object: a {@link Lease}.
+ *   <li>LENT is set while the program has borrowed memory from the object: a {@link Lease}.
  *   <li>CLOSED is set once, by close() or the cleaner, and is never cleared.
  *   <li>The object is destroyed once, when it is CLOSED and neither BUSY nor LENT: by close(), or
- *       by the end of the call or of the lease. So close() never waits, and the object outlives its
+ *       or at the end of the call or the lease. So close() never waits, and the object outlives its
  *       calls and leases.
  * </ol>
  * An interrupt may overlap other calls. The monitor of the state prevents it from overlapping the
@@ -57,10 +57,10 @@ abstract class Handle implements AutoCloseable {
   private boolean hasStray; // see interruptibly()
   private int interruptsAtStray;
 
-  /** The error of the call under way. */
+  /** The error of the current call. */
   final MemorySegment error = LapwingException.memory(Arena.ofAuto());
 
-  /** The results of the call under way: a C function writes one or two values. */
+  /** The results of the current call: a C function writes one or two values. */
   final MemorySegment out = Arena.ofAuto().allocate(32, 8);
 
   /** `interrupt` is null for an object that never waits. */
@@ -133,7 +133,7 @@ abstract class Handle implements AutoCloseable {
     return state.what;
   }
 
-  /** Marks memory of the object as borrowed. MISUSE: it is closed, and its memory may be freed. */
+  /** Marks the object's memory as borrowed. MISUSE: it is closed, and its memory may be freed. */
   final void lend() {
     int before;
     do {
@@ -153,9 +153,9 @@ abstract class Handle implements AutoCloseable {
   }
 
   /**
-   * Makes a C call that cannot be split into slices. An interrupt of the thread ends it, like
-   * interrupt(). If the call ends at the same moment, the interrupt stays pending in the library.
-   * Such a stray interrupt must not end the next wait.
+   * Makes a C call that cannot be split into slices. Interrupting the thread ends it, as
+   * interrupt() does. If the call ends at the same moment, the interrupt stays pending in the
+   * library. Such a stray interrupt must not end the next wait.
    */
   final int interruptibly(IntSupplier call) {
     for (;;) {
@@ -186,8 +186,8 @@ abstract class Handle implements AutoCloseable {
   }
 
   /**
-   * Frees everything at once, from any thread. A wait under way in another thread ends with
-   * {@link ErrorCode#INTERRUPTED}, and its memory is freed when it has ended. Memory that another
+   * Frees everything at once, from any thread. A wait in progress on another thread ends with
+   * {@link ErrorCode#INTERRUPTED}, and its memory is freed once it has ended. Memory that another
    * thread has borrowed is freed when that thread releases it. Idempotent.
    */
   @Override
@@ -225,7 +225,7 @@ abstract class Handle implements AutoCloseable {
 
     /**
      * Called by the cleaner when the object and its borrowed memory are unreachable, or by close(),
-     * which then needs the cleaner no more.
+     * which then no longer needs the cleaner.
      */
     @Override
     public void run() {

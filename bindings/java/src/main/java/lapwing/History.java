@@ -12,9 +12,9 @@ public final class History extends Handle {
   /**
    * The state of a journal at the time of the call.
    *
-   * @param oldest the oldest sequence that retention has kept
+   * @param oldest the oldest retained sequence
    * @param archived the newest sequence that can be read
-   * @param durable the newest sequence that no power cut removes
+   * @param durable the newest sequence that survives a power cut
    */
   public record Info(int recordBytes, String schemaName, UUID journalId, long oldest, long archived,
       long durable) {}
@@ -92,11 +92,11 @@ public final class History extends Handle {
   }
 
   /**
-   * Maps the records first to last in place, up to the end of the finished segment with `first`.
-   * Continue at {@link HistoryView#next()}. The view may outlive the history.
+   * Maps the records first to last in place, up to the end of the finished segment that contains
+   * `first`. Continue at {@link HistoryView#next()}. The view may outlive the history.
    *
-   * <p>WOULD_BLOCK: the segment still grows. NOT_PERMITTED: others may write to the file. In both
-   * cases, use {@link #read}. Other errors: PRUNED, NOT_FOUND (a void), DAMAGED.
+   * <p>WOULD_BLOCK: the segment is still growing. NOT_PERMITTED: others may write to the file. In
+   * both cases, use {@link #read}. Other errors: PRUNED, NOT_FOUND (a void), DAMAGED.
    */
   public HistoryView map(long first, long last) {
     MemorySegment view = Text.struct(Arena.ofAuto(), C.view.SIZE);

@@ -8,11 +8,11 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * Records of a journal file in place: read-only, without a copy, for any threads. Row i is at
+ * Records of a journal file in place: read-only, not copied, readable by any thread. Row i is at
  * i * {@link #strideBytes()}. The bytes between rows belong to the journal.
  *
  * <p>Keep the view as long as you use its {@link #memory()}. Both end with close(), or with a
- * warning when the view is garbage-collected. A later use of the memory throws.
+ * warning when the view is garbage-collected. Using the memory after that throws.
  */
 public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Source {
   private static final System.Logger LOG = System.getLogger("lapwing");
@@ -133,7 +133,7 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
     };
   }
 
-  /** Ends the view. MISUSE: an operation of another thread, such as I/O, still uses the memory. */
+  /** Ends the view. MISUSE: an operation on another thread, such as I/O, still uses the memory. */
   @Override
   public void close() {
     if (!mapping.arena.scope().isAlive()) {

@@ -19,7 +19,8 @@ final class Interruption extends AbstractInterruptibleChannel {
   }
 
   /**
-   * Makes the call. Can be used once. After it returns, an interrupt has no effect on the object.
+   * Makes the call. Can be used only once. After it returns, an interrupt does not affect the
+   * object.
    */
   int during(IntSupplier call) {
     begin();

@@ -1,7 +1,7 @@
 package lapwing;
 
 /**
- * An item of a bus: records, entries of a state, or an event.
+ * An item from a bus: records, state entries, or an event.
  *
  * <pre>{@code
  * switch (item) {

@@ -12,7 +12,7 @@ public final class Lapwing {
   /** The timeout of a call that waits without a limit. */
   public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
 
-  /** For options that are durations: never. */
+  /** For duration options: never. */
   public static final Duration NEVER = FOREVER;
 
   /** {@link PublisherOptions#syncInterval}: only {@link Publisher#flush} makes records durable. */

@@ -50,7 +50,7 @@ final class Lease {
   }
 
   /**
-   * Ends the lease if this thread has borrowed it. Otherwise it ends with a call of its own thread.
+   * Ends the lease if this thread holds it. Otherwise it ends with a call on its own thread.
    */
   void endIfMine() {
     if (borrower == Thread.currentThread()) {

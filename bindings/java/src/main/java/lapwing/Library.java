@@ -14,8 +14,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * liblapwing.so.1: the file that the variable LAPWING_LIBRARY names, else the file in this package,
- * else the system's. It is loaded, and its ABI is checked, when this package is first used.
+ * liblapwing.so.1: the file that the variable LAPWING_LIBRARY names, or else the file in this
+ * package, or else the system's. It is loaded, and its ABI is checked, when this package is first
+ * used.
  */
 final class Library {
   private static final String FILE = "liblapwing.so.1";

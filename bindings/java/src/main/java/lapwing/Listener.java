@@ -17,7 +17,7 @@ public final class Listener extends Handle {
     super("listener", pointer, C::listener_interrupt, C::listener_destroy);
   }
 
-  /** Listens for this user and root. IN_USE: a process listens there. */
+  /** Listens for peers of this user and root. IN_USE: another process listens there. */
   public static Listener open(Path path) {
     return open(path, ChannelOptions.DEFAULTS);
   }
@@ -41,19 +41,19 @@ public final class Listener extends Handle {
         C::listener_destroy));
   }
 
-  /** Serves the next peer. This side sends. null: none came in that time. CLOSED: handed over. */
+  /** Serves the next peer. This side sends. null: none arrived in time. CLOSED: handed over. */
   public Producer acceptProducer(ChannelOptions options, Duration timeout) {
     MemorySegment channel = accept(C.CHANNEL_ROLE_PRODUCER, options, timeout);
     return channel == null ? null : new Producer(channel);
   }
 
-  /** Serves the next peer. This side receives. null: none came in that time. */
+  /** Serves the next peer. This side receives. null: none arrived in time. */
   public Consumer acceptConsumer(ChannelOptions options, Duration timeout) {
     MemorySegment channel = accept(C.CHANNEL_ROLE_CONSUMER, options, timeout);
     return channel == null ? null : new Consumer(channel);
   }
 
-  /** Serves the next peer with a duplex; null: none came in that time. */
+  /** Serves the next peer with a duplex; null: none arrived in time. */
   public Duplex acceptDuplex(ChannelOptions options, Duration timeout) {
     MemorySegment channel = accept(C.CHANNEL_ROLE_DUPLEX, options, timeout);
     return channel == null ? null : new Duplex(channel);
@@ -78,7 +78,7 @@ public final class Listener extends Handle {
   }
 
   /**
-   * Drops clients that stay silent, and lets a successor take over. Call it while a peer is served.
+   * Drops clients that stay silent, and lets a successor take over. Call it while serving a peer.
    * Never waits. CLOSED: handed over.
    */
   public void tend() {
@@ -91,8 +91,8 @@ public final class Listener extends Handle {
   }
 
   /**
-   * For an event loop in native code. The descriptor is readable when the last call, accept or
-   * tend, has something to do. CLOSED: handed over.
+   * For an event loop in native code. The descriptor is readable when the call that was made last,
+   * accept or tend, has something to do. CLOSED: handed over.
    */
   public int fd() {
     MemorySegment listener = enter();
@@ -104,7 +104,7 @@ public final class Listener extends Handle {
     }
   }
 
-  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  /** Ends the current wait, or the next if there is none, with {@link ErrorCode#INTERRUPTED}. */
   public void interrupt() {
     interruptWait();
   }

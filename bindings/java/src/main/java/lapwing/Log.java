@@ -9,8 +9,8 @@ import java.lang.invoke.MethodType;
 import java.util.function.Consumer;
 
 /**
- * The log of all publishers of the process. By default its lines are dropped. Each call of a method
- * here replaces the previous one.
+ * The log of all publishers in the process. By default its lines are dropped. Each call of a method
+ * here replaces the previous setting.
  */
 public final class Log {
   private static final System.Logger LOG = System.getLogger("lapwing");
@@ -22,7 +22,7 @@ public final class Log {
   private Log() {}
 
   /**
-   * A line of the queue. `dropped` is the number of lines that were dropped since the previous
+   * A line from the queue. `dropped` is the number of lines that were dropped since the previous
    * line.
    */
   public record Line(String text, long dropped) {}
@@ -35,7 +35,7 @@ public final class Log {
   public static synchronized void to(Consumer<String> target) {
     if (callback == null) {
       callback = callback();
-      // A thread of the library must not enter a virtual machine that has ended.
+      // A library thread must not enter a virtual machine that has ended.
       Runtime.getRuntime().addShutdownHook(new Thread(Log::drop, "lapwing-log-end"));
     }
     C.log_set(MemorySegment.NULL, MemorySegment.NULL); // after this, the last target has returned
@@ -49,19 +49,19 @@ public final class Log {
   }
 
   /**
-   * Puts lines into a queue of 256, which {@link #read()} empties. If it is full, the oldest is
-   * dropped.
+   * Puts lines into a queue of 256, from which {@link #read()} takes them. If it is full, the
+   * oldest is dropped.
    */
   public static synchronized void toQueue() {
     C.log_queue();
   }
 
-  /** Drops lines again, as by default. */
+  /** Drops lines again, which is the default. */
   public static synchronized void drop() {
     C.log_set(MemorySegment.NULL, MemorySegment.NULL);
   }
 
-  /** Takes the oldest line of the queue; null: the queue is empty. */
+  /** Takes the oldest line from the queue; null: the queue is empty. */
   public static Line read() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment line = arena.allocate(LINE_BYTES);

@@ -6,9 +6,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.AbstractList;
 
 /**
- * Messages that a consumer has borrowed, in the memory of the other side, read-only. They end with
- * the release, and belong to the thread that peeked. The other side can still write to its memory:
- * copy a message before you validate it.
+ * Messages that a consumer has borrowed, in the other side's memory, read-only. They are valid
+ * until the release, and belong to the thread that peeked. The other side can still write to its
+ * memory: copy a message before you validate it.
  */
 public final class Messages extends AbstractList<Message> {
   private final Lease lease;

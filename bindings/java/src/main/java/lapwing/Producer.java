@@ -28,8 +28,8 @@ public final class Producer extends Channel {
   }
 
   /**
-   * Returns room for a message of up to that size in the channel's memory; null: there was none in
-   * that time. The room ends with commit, abort, send, arm or the next claim. It belongs to the
+   * Returns room for a message of up to that size in the channel's memory; null: there was no room
+   * in that time. The room ends with commit, abort, send, arm or the next claim. It belongs to the
    * calling thread.
    */
   public MemorySegment claim(long bytes, Duration timeout) {
@@ -53,7 +53,7 @@ public final class Producer extends Channel {
     }
   }
 
-  /** Sends the first bytes of the claim. MISUSE: there is no claim, or it is smaller. */
+  /** Sends the first bytes of the claim. MISUSE: there is no claim, or it is smaller than that. */
   public void commit(long bytes, int type) {
     MemorySegment channel = enter();
     try {
@@ -87,8 +87,8 @@ public final class Producer extends Channel {
   }
 
   /**
-   * Sends copies in order. On failure, {@link LapwingException#progress()} is the number that were
-   * sent.
+   * Sends copies in order. On failure, {@link LapwingException#progress()} is the number of
+   * messages sent.
    */
   public void send(List<Message> messages, Duration timeout) {
     lease.end();

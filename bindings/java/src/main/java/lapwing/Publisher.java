@@ -42,7 +42,7 @@ public final class Publisher extends Handle {
 
   /**
    * Takes the bus, settles the last session and begins a new one. Creates the directory if it is
-   * missing. Waits at most that long for another publisher to end.
+   * missing. Waits at most `timeout` for another publisher to end.
    */
   public static Publisher open(Path directory, PublisherOptions options, Duration timeout) {
     try (Arena arena = Arena.ofConfined()) {
@@ -55,21 +55,21 @@ public final class Publisher extends Handle {
     }
   }
 
-  /** Size of a record of this bus. */
+  /** The record size of this bus. */
   public int recordBytes() {
     return recordBytes;
   }
 
   /**
    * Publishes records, end to end, in order, and returns the sequence of the last one. Waits only
-   * for the journal. On failure, {@link LapwingException#progress()} is the last sequence that was
-   * published.
+   * for the journal. On failure, {@link LapwingException#progress()} is the last published
+   * sequence.
    */
   public long publish(MemorySegment rows, Duration timeout) {
     return publish(rows, recordBytes, timeout);
   }
 
-  /** The same; waits for the journal without a limit. */
+  /** The same, but waits for the journal without a limit. */
   public long publish(MemorySegment rows) {
     return publish(rows, recordBytes, Lapwing.FOREVER);
   }
@@ -89,7 +89,7 @@ public final class Publisher extends Handle {
     return publish(MemorySegment.ofArray(rows));
   }
 
-  /** Publishes records of the given size. RECORD_SIZE: it is not the bus's. */
+  /** Publishes records of the given size. RECORD_SIZE: it is not the record size of the bus. */
   public long publish(MemorySegment rows, int rowBytes, Duration timeout) {
     if (rowBytes < 1 || rows.byteSize() % rowBytes != 0) {
       throw new LapwingException(ErrorCode.RECORD_SIZE, rows.byteSize()
@@ -114,8 +114,8 @@ public final class Publisher extends Handle {
       result = C.publisher_publish_now(publisher, rows, count, rowBytes, 0, out, error);
     }
     if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
-      // Not in slices: some records may be published after a slice, and each slice would count as a
-      // stall.
+      // Not in slices: a slice could end with only some records published, and each slice would
+      // count as a stall.
       result = interruptibly(
           () -> C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error));
     }
@@ -182,8 +182,8 @@ public final class Publisher extends Handle {
 
   /**
    * Ends the session: makes everything durable, records the end and notifies subscribers.
-   * Idempotent. If the timeout passes, a thread of the library continues, and a later call returns
-   * how the session ended.
+   * Idempotent. If the timeout passes, a library thread continues, and a later call returns how the
+   * session ended.
    */
   public void end(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -199,14 +199,14 @@ public final class Publisher extends Handle {
     }
   }
 
-  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  /** Ends the current wait, or the next if there is none, with {@link ErrorCode#INTERRUPTED}. */
   public void interrupt() {
     interruptWait();
   }
 
   /**
    * Ends the session like {@link #end}, within 10 s, and frees everything in any case. This also
-   * works in a thread that is already interrupted. An interrupt during the wait ends the wait.
+   * works on a thread that is already interrupted. An interrupt during the wait ends the wait.
    */
   @Override
   public void close() {
@@ -225,8 +225,8 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Frees everything without waiting. A thread of the library completes the close. A program that
-   * exits waits for that thread, for 10 s at most.
+   * Frees everything without waiting. A library thread completes the close. A program that exits
+   * waits for that thread, for 10 s at most.
    */
   public void destroy() {
     super.close();

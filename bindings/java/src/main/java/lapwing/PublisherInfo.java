@@ -10,13 +10,13 @@ import java.util.UUID;
  *
  * @param first sequence of this session's first record
  * @param head last sequence that was published
- * @param durable last sequence that no power cut removes
+ * @param durable last sequence that survives a power cut
  * @param sourceOffset records of the source that earlier sessions published
  * @param journalErrno errno of the journal's failure; 0: none
  * @param voidFirst first of the sequences that this start recorded as a void, up to voidLast;
  *     0: none
  * @param journalStalls times that publish waited for the journal
- * @param idleWakes one for each sleeper and idle period
+ * @param idleWakes wakes of sleeping threads: one for each sleeper and idle period
  * @param doorbells wakes of parked subscribers
  */
 public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, long first, long head,
@@ -24,19 +24,19 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
     int journalErrno, long voidFirst, long voidLast, long journalStalls, long journalStallNsMax,
     long journalStallNsTotal, long idleWakes, long doorbells) {
 
-  /** How a start settled the session before it. */
+  /** How a start settled the previous session. */
   public enum Settled {
-    /** A state of a later release. */
+    /** A value from a later release. */
     UNKNOWN(0),
-    /** No journal yet: a new one. */
+    /** There was no journal yet: a new one was begun. */
     FRESH(C.SETTLED_FRESH),
     /** The last session had ended cleanly. */
     CONTINUED(C.SETTLED_CONTINUED),
-    /** It was killed; the missing records were in the ring. */
+    /** The last session was killed; the missing records were in the ring. */
     RECOVERED(C.SETTLED_RECOVERED),
     /** Power cut: the session was cut at durable, and the rest of the reservation is a void. */
     CUT(C.SETTLED_CUT),
-    /** The journal had failed: a new one. */
+    /** The journal had failed: a new one was begun. */
     RESET(C.SETTLED_RESET);
 
     private final int number;
@@ -68,7 +68,7 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
     GOOD(C.JOURNAL_STATE_GOOD),
     /** `durable` is frozen; live publishing continues. */
     FAILED(C.JOURNAL_STATE_FAILED),
-    /** The same, by {@link PublisherOptions.OnJournalLag#SHED}. */
+    /** The same, because of {@link PublisherOptions.OnJournalLag#SHED}. */
     SHED(C.JOURNAL_STATE_SHED);
 
     private final int number;

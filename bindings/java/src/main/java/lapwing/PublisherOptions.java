@@ -112,7 +112,7 @@ public final class PublisherOptions {
 
     /**
      * The name of a schema that Lapwing ships, or your own. Default: the name in {@link #schema},
-     * else "bytes".
+     * or else "bytes".
      */
     public Builder schemaName(String name) {
       this.schemaName = name;
@@ -120,7 +120,7 @@ public final class PublisherOptions {
     }
 
     /**
-     * The fields of a record. Default: those of the shipped schema of {@link #schemaName}, or none.
+     * The fields of a record. Default: those of the shipped schema {@link #schemaName}, or none.
      */
     public Builder schema(Schema schema) {
       return schema(schema == null ? null : schema.text());
@@ -132,30 +132,30 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** Record size in bytes, 8 to 4,088. Default: that of {@link #schema}, else 56. */
+    /** Record size in bytes, 8 to 4,088. Default: that of {@link #schema}, or else 56. */
     public Builder recordBytes(int bytes) {
       this.recordBytes = Options.size("recordBytes", bytes);
       return this;
     }
 
-    /** Number of slots of the ring, a power of two. Default: what fits, up to 1,048,576. */
+    /** Number of slots in the ring, a power of two. Default: as many as fit, up to 1,048,576. */
     public Builder capacity(long slots) {
       this.capacity = Options.size("capacity", slots);
       return this;
     }
 
-    /** Keeps no journal: lapped records are lost to readers. */
+    /** Keeps no journal: readers lose lapped records. */
     public Builder noJournal(boolean noJournal) {
       return flag(C.PUBLISHER_NO_JOURNAL, noJournal);
     }
 
-    /** The ring is backed by huge pages, or open fails. */
+    /** Backs the ring with huge pages; open fails if there are none. */
     public Builder hugePages(boolean hugePages) {
       return flag(C.PUBLISHER_HUGE_PAGES, hugePages);
     }
 
     /**
-     * States that the program sets the field ts_recv of each record to its time of publishing.
+     * States that the program sets the field ts_recv of each record to its publish time.
      * Subscribers then measure ages from it ({@link SubscriberOptions#measureEvery}).
      */
     public Builder restamped(boolean restamped) {
@@ -167,13 +167,13 @@ public final class PublisherOptions {
       return flag(C.PUBLISHER_RESUME, resume);
     }
 
-    /** Members of that group may read. */
+    /** Allows members of that group to read the bus. */
     public Builder group(int gid) {
       this.group = gid;
       return flag(C.PUBLISHER_GROUP, true);
     }
 
-    /** Directory of the ring. Default: the bus directory on tmpfs, else one in /dev/shm. */
+    /** Directory of the ring. Default: the bus directory if on tmpfs, or else one in /dev/shm. */
     public Builder ringDirectory(Path directory) {
       this.ringDirectory = directory;
       return this;
@@ -191,13 +191,13 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** How often records are made durable: 10 ms by default, or {@link Lapwing#ON_REQUEST}. */
+    /** Time between syncs: 10 ms by default, or {@link Lapwing#ON_REQUEST}. */
     public Builder syncInterval(Duration interval) {
       this.syncInterval = Options.span("syncInterval", interval);
       return this;
     }
 
-    /** Maximum size of the journal. Beyond it, the oldest segments are removed. 0: no limit. */
+    /** Maximum journal size. When exceeded, the oldest segments are removed. 0: no limit. */
     public Builder retainBytes(long bytes) {
       this.retainBytes = Options.size("retainBytes", bytes);
       return this;
@@ -228,7 +228,8 @@ public final class PublisherOptions {
     }
 
     /**
-     * Id of the source, which the journal stores, and the number of its records before the first.
+     * The source's id, which the journal stores, and the number of its records before the first one
+     * that is published.
      */
     public Builder source(long id, long offset) {
       this.sourceId = id;
@@ -241,7 +242,7 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** Returns the options as they are currently set. */
+    /** Returns the options as currently set. */
     public PublisherOptions build() {
       return new PublisherOptions(this);
     }

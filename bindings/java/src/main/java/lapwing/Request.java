@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * A call or a one-way message of the other side of a duplex.
+ * A call or a one-way message from the other side of a duplex.
  *
  * @param call the number of the call; 0: one-way, no answer is expected
  * @param type chosen by the other side

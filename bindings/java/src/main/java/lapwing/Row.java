@@ -7,8 +7,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A record, or an entry of a state, in place in memory: a flyweight. The rows of a batch are one
- * object that moves, so read the fields before you move to the next row. Fields come from a {@link
+ * A record or a state entry, in place in memory: a flyweight. The rows of a batch share one object
+ * that moves, so read the fields before you move to the next row. Fields come from a {@link
  * Schema}. The methods that take an offset are the fastest, for fields whose offset you know.
  *
  * <p>A row of a batch is read-only. An allocated row belongs to the program, which can write and
@@ -84,7 +84,7 @@ public final class Row {
     sequence = taken;
   }
 
-  /** Sequence of the record; 0 for an entry of a state. */
+  /** Sequence of the record; 0 for a state entry. */
   public long sequence() {
     return source == null ? sequence : source.sequence(index);
   }
@@ -136,7 +136,7 @@ public final class Row {
     };
   }
 
-  /** Returns any number. A price is in its currency, such as 4500.25; NaN: none. */
+  /** Returns any number. A price is in units of its currency, such as 4500.25; NaN: none. */
   public double getDouble(Field field) {
     return switch (field.type()) {
       case FLOAT64 -> memory.get(DOUBLE, at(field));

@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 
-/** Rows of one size, end to end: {@link Records} or entries of a {@link State}. */
+/** Rows of one size, end to end: {@link Records} or {@link State} entries. */
 public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     permits Records, State {
   private final Row row = new Row(this);
@@ -46,7 +46,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     return first;
   }
 
-  /** The sequence of a record; 0 for an entry of a state. */
+  /** The sequence of a record; 0 for a state entry. */
   @Override
   public long sequence(long index) {
     if (this instanceof State) {

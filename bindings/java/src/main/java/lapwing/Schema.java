@@ -19,7 +19,7 @@ import java.util.List;
  * row.getLong(price);
  * }</pre>
  *
- * @param hash of the text, never 0
+ * @param hash hash of the text, never 0
  * @param fields in the order of their offsets
  * @param text the whole schema in JSON, including the names of values, for
  *     {@link PublisherOptions#schema} and {@link SubscriberOptions#expect}
@@ -54,7 +54,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
     }
   }
 
-  /** A C function that fills in a schema, as far as it fits into the memory. */
+  /** A C function that writes as much of a schema as fits into the buffer. */
   interface Source {
     int fill(MemorySegment schema, MemorySegment fields, long fieldsMax, MemorySegment text,
         long textBytesMax);

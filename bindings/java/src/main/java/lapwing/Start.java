@@ -19,7 +19,7 @@ public final class Start {
     return new Start(C.START_LIVE, 0, null);
   }
 
-  /** The oldest record that is kept. */
+  /** The oldest retained record. */
   public static Start oldest() {
     return new Start(C.START_OLDEST, 0, null);
   }

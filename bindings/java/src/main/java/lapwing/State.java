@@ -1,6 +1,6 @@
 package lapwing;
 
-/** Entries of a state. The event {@link Event.Kind#SNAPSHOT_COMPLETE} completes the state. */
+/** State entries. The event {@link Event.Kind#SNAPSHOT_COMPLETE} completes the state. */
 public final class State extends Rows {
   State() {}
 

@@ -40,7 +40,7 @@ public final class Subscriber extends Handle {
     return open(directory, SubscriberOptions.builder().build());
   }
 
-  /** Checks the options. Does not wait: the calls that read wait for the bus. */
+  /** Checks the options. Does not wait. The read methods wait for the bus. */
   public static Subscriber open(Path directory, SubscriberOptions options) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
@@ -52,7 +52,7 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * Reads rows or one event into the batch; null: nothing came in that time. The rows are of one
+   * Reads rows or one event into the batch; null: nothing arrived in that time. The rows are of one
    * session, one size and one kind. All exceptions are final, except for INTERRUPTED, TOO_SMALL and
    * MISUSE: later calls throw them again. {@link ErrorCode#CLOSED} requires {@link
    * SubscriberOptions#endAtClose}.
@@ -96,18 +96,18 @@ public final class Subscriber extends Handle {
     }
   }
 
-  /** The same; waits without a limit, and never returns null. */
+  /** The same, but waits without a limit and never returns null. */
   public Item read(Batch batch) {
     return read(batch, Lapwing.FOREVER);
   }
 
   /**
    * Reads only the next record: the fast path. Returns its sequence, {@link #NOTHING} or
-   * {@link #EVENT_DUE}. The row must be allocated, with the size of the bus's records. RECORD_SIZE:
-   * it has another size, or was allocated for a schema with other fields than {@link #schema()}.
+   * {@link #EVENT_DUE}. The row must be allocated, with the record size of the bus. RECORD_SIZE: it
+   * has another size, or was allocated for a schema whose fields differ from {@link #schema()}.
    *
    * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. The call is
-   * short, unless a record comes from the journal and must be read from the disk.
+   * short, unless a record comes from the journal and must be read from disk.
    */
   public long readOne(Row row, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -146,7 +146,7 @@ public final class Subscriber extends Handle {
   /**
    * Returns the schema of the records, as of the last SESSION or RESET event. The next session may
    * have other fields in records of the same size. NOT_FOUND: the session has no schema. MISUSE: no
-   * session was delivered yet.
+   * session has been delivered yet.
    */
   public Schema schema() {
     MemorySegment subscriber = enter();
@@ -177,8 +177,8 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * Returns all items for a loop. Each is read into the same batch. The loop ends with a clean
-   * close of the bus ({@link SubscriberOptions#endAtClose}), and when any thread closes this
+   * Returns all items for use in a loop. Each is read into the same batch. The loop ends with a
+   * clean close of the bus ({@link SubscriberOptions#endAtClose}), and when any thread closes this
    * subscriber.
    */
   public Iterable<Item> items(Batch batch) {
@@ -275,7 +275,7 @@ public final class Subscriber extends Handle {
     }
   }
 
-  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  /** Ends the current wait, or the next if there is none, with {@link ErrorCode#INTERRUPTED}. */
   public void interrupt() {
     interruptWait();
   }

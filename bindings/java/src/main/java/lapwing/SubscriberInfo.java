@@ -7,20 +7,20 @@ import java.util.UUID;
 /**
  * The counters of a subscriber, and its position.
  *
- * @param recordBytes record size of the session that was delivered last; 0: none was
- * @param fold set from the first entry of a state on
+ * @param recordBytes record size of the last session delivered; 0: none
+ * @param fold set once the first state entry has been delivered
  * @param journalId the id in {@link Subscriber#position()}; null: none
  * @param sessionId the id in {@link Subscriber#position()}; null: none
  * @param head sequence of the newest record; 0 while no bus is attached
  * @param lag number of records behind head
- * @param durable no power cut removes a record up to this sequence
- * @param isLive true if it reads the ring, at most behindRecords behind
+ * @param durable records up to this sequence survive a power cut
+ * @param isLive true if it reads the ring and is at most behindRecords behind
  * @param isDescribed true if {@link Subscriber#schema()} returns the fields
  * @param records delivered records; first and last are sequences since the last reset
  * @param inState records that were not delivered after a gap, because a state contains them
  * @param stateEntries entries of all states
  * @param filtered records of other instruments
- * @param conflated records that were replaced by newer ones of their keys
+ * @param conflated records that were replaced by newer ones with the same key
  * @param waiting keys whose newest record waits for the end of the interval
  */
 public record SubscriberInfo(int recordBytes, String schemaName, String fold, UUID journalId,

@@ -140,7 +140,7 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** Maximum number of keys in an interval; more end it early. 65,536 by default. */
+    /** Maximum number of keys in an interval; more keys end it early. 65,536 by default. */
     public Builder conflateKeysMax(int keys) {
       this.conflateKeysMax = Options.size("conflateKeysMax", keys);
       return this;
@@ -152,34 +152,35 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** The schema that the records must have. Default: any. */
+    /** The schema that the records must match. Default: any. */
     public Builder expect(Schema schema) {
       return expect(schema == null ? null : schema.text());
     }
 
-    /** The schema that the records must have, as the JSON of {@link Schema#text()}. */
+    /** The schema that the records must match, as the JSON of {@link Schema#text()}. */
     public Builder expect(String text) {
       this.expect = text;
       return this;
     }
 
     /**
-     * The chosen instruments: symbols, even of digits ({@code 005930}), or numbers as
-     * {@code id:5930}.
+     * The chosen instruments: symbols, even if they consist of digits ({@code 005930}), or numbers
+     * as {@code id:5930}.
      */
     public Builder instruments(String... instruments) {
       this.instruments = List.of(instruments);
       return this;
     }
 
-    /** How long to wait for a bus or a publisher: 30 s by default, or {@link Lapwing#FOREVER}. */
+    /** How long to wait for the bus or a publisher: 30 s by default, or {@link Lapwing#FOREVER}. */
     public Builder reattach(Duration reattach) {
       this.reattach = Options.span("reattach", reattach);
       return this;
     }
 
     /**
-     * How long the publisher may take for the join: 10 s by default, or {@link Lapwing#FOREVER}.
+     * How long the publisher may take to answer the join: 10 s by default, or {@link
+     * Lapwing#FOREVER}.
      */
     public Builder flushTimeout(Duration timeout) {
       this.flushTimeout = Options.span("flushTimeout", timeout);
@@ -192,13 +193,13 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** Limit in records of the events BEHIND and LIVE; 0, the default: no limit. */
+    /** Limit in records for the events BEHIND and LIVE; 0, the default: no limit. */
     public Builder behindRecords(int records) {
       this.behindRecords = Options.size("behindRecords", records);
       return this;
     }
 
-    /** Limit in time of the events BEHIND and LIVE; {@link Lapwing#NEVER} by default. */
+    /** Limit in time for the events BEHIND and LIVE; {@link Lapwing#NEVER} by default. */
     public Builder behindTime(Duration time) {
       this.behindTime = Options.span("behindTime", time);
       return this;
@@ -211,14 +212,15 @@ public final class SubscriberOptions {
     }
 
     /**
-     * The subscriber only displays records: the bus's totals do not include its gaps and losses.
+     * The subscriber only displays records: the totals of the bus do not include its gaps and
+     * losses.
      */
     public Builder observes(boolean observes) {
       this.observes = observes;
       return this;
     }
 
-    /** Returns the options as they are currently set. */
+    /** Returns the options as currently set. */
     public SubscriberOptions build() {
       return new SubscriberOptions(this);
     }

@@ -21,7 +21,8 @@ import java.util.OptionalInt;
  * }
  * }</pre>
  *
- * <p>Outside all dates of a symbol or an instrument, the mapping that began last applies.
+ * <p>If a time is outside all dates of a symbol or an instrument, the mapping with the latest start
+ * date applies.
  *
  * <p>Threads: any thread, but only one at a time.
  */
@@ -41,7 +42,7 @@ public final class Symbols extends Handle {
           date(memory.get(ValueLayout.JAVA_INT, at + C.symbol_mapping.end_date)));
     }
 
-    /** Converts a number YYYYMMDD. */
+    /** Converts a number of the form YYYYMMDD. */
     private static LocalDate date(int number) {
       try {
         return LocalDate.of(number / 10_000, number / 100 % 100, number % 100);

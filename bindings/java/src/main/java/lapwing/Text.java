@@ -25,7 +25,7 @@ final class Text {
     return arena.allocateFrom(string);
   }
 
-  /** Returns the text of static memory that ends with a zero. */
+  /** Returns the text in static memory that ends with a zero. */
   static String of(MemorySegment pointer) {
     return pointer.reinterpret(Integer.MAX_VALUE).getString(0);
   }

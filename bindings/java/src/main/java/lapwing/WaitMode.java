@@ -2,7 +2,7 @@ package lapwing;
 
 /** How a call waits. */
 public enum WaitMode {
-  /** Spins; needs a core of its own. */
+  /** Spins; needs its own core. */
   BUSY(C.WAIT_BUSY),
   /** Spins for a while, then yields, then sleeps. */
   BACKOFF(C.WAIT_BACKOFF),

@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Waits for several sources in one thread: subscribers, channels, listeners, descriptors, timers.
+ * Waits for several sources on one thread: subscribers, channels, listeners, descriptors, timers.
  *
  * <pre>{@code
  * try (WaitSet<Subscriber> set = WaitSet.open()) {
@@ -25,28 +25,28 @@ import java.util.Map;
  * }</pre>
  *
  * <p>A wait takes nothing from a source: call the source with {@link Lapwing#NOW}. A source with
- * more items is ready again. A source that has ended is ready until it is removed. Sources take
+ * more items is ready again. A source that has ended stays ready until it is removed. Sources take
  * turns.
  *
- * <p>The set does not own its sources. A source that is closed leaves the set.
+ * <p>The set does not own its sources. A closed source leaves the set.
  *
  * <p>Threads: any thread may use the set and its sources, but only one at a time. {@link
- * #interrupt()} and {@link #close()} of the set or of a source may be called at any time. A call of
- * a source during a call of its set throws MISUSE, and vice versa.
+ * #interrupt()} and {@link #close()} of the set or of a source may be called at any time. A call on
+ * a source during a call on its set throws MISUSE, and vice versa.
  *
  * @param <T> type of the tokens, with which the program identifies a source that is ready
  */
 public final class WaitSet<T> extends Handle {
-  /** Events of a descriptor: data can be read. */
+  /** Descriptor event: data can be read. */
   public static final int POLLIN = 1;
 
-  /** Events of a descriptor: there is urgent data. */
+  /** Descriptor event: urgent data is available. */
   public static final int POLLPRI = 2;
 
-  /** Events of a descriptor: data can be written. */
+  /** Descriptor event: data can be written. */
   public static final int POLLOUT = 4;
 
-  /** Events of a descriptor: the other side will write no more. */
+  /** Descriptor event: the other side will not write any more. */
   public static final int POLLRDHUP = 0x2000;
 
   /** The kind of a source. */
@@ -91,7 +91,7 @@ public final class WaitSet<T> extends Handle {
       return token;
     }
 
-    /** The events of a descriptor: those of poll(2). */
+    /** The events of a descriptor, as in poll(2). */
     public int events() {
       return events;
     }
@@ -141,7 +141,7 @@ public final class WaitSet<T> extends Handle {
   // ---- sources ----------------------------------------------------------------------------------
 
   /**
-   * Ready when there is a record, an event or an entry of a state. MISUSE: it is already in a set.
+   * Ready when there is a record, an event or a state entry. MISUSE: it is already in a set.
    */
   public Source<T> add(Subscriber subscriber, T token) {
     return add(subscriber.conflates ? Kind.CONFLATED : Kind.SUBSCRIBER, subscriber, token,
@@ -177,15 +177,15 @@ public final class WaitSet<T> extends Handle {
         (set, source, number) -> C.wait_set_add_listener(set, source, number, out, error));
   }
 
-  /** Ready when it has one of the events of poll(2). Remove it before you close it. */
+  /** Ready when one of the given poll(2) events has occurred. Remove it before you close it. */
   public Source<T> addFd(int fd, int events, T token) {
     return add(Kind.FD, null, token,
         (set, source, number) -> C.wait_set_add_fd(set, fd, events, number, out, error));
   }
 
   /**
-   * Adds a timer. It is ready after `in`, and then once every `every`; zero: only once. If `in` is
-   * {@link Lapwing#NEVER}, the timer starts with {@link #setTimer}.
+   * Adds a timer. It is ready after `in`, and then at intervals of `every`; zero: only once. If
+   * `in` is {@link Lapwing#NEVER}, the timer starts with {@link #setTimer}.
    */
   public Source<T> addTimer(Duration in, Duration every, T token) {
     long inNs = Lapwing.nanos(in);
@@ -207,7 +207,7 @@ public final class WaitSet<T> extends Handle {
     }
   }
 
-  /** Removes a source. Returns false if it is not in the set, or no longer. */
+  /** Removes a source. Returns false if it is not, or no longer, in the set. */
   public boolean remove(Source<T> source) {
     MemorySegment set = enterClosed();
     try {
@@ -293,7 +293,7 @@ public final class WaitSet<T> extends Handle {
 
   // ---- waiting ----------------------------------------------------------------------------------
 
-  /** Returns the next source that is ready; null: none was in that time. */
+  /** Returns the next source that is ready; null: none was ready in that time. */
   public Source<T> await(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment set = enter();
@@ -337,7 +337,7 @@ public final class WaitSet<T> extends Handle {
     return sources.get(ready.get(ValueLayout.JAVA_LONG, C.ready.token));
   }
 
-  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  /** Ends the current wait, or the next if there is none, with {@link ErrorCode#INTERRUPTED}. */
   public void interrupt() {
     interruptWait();
   }

@@ -13,7 +13,7 @@ import java.util.function.LongToIntFunction;
  * <ul>
  *   <li>A program that ends, for example by Ctrl-C, waits up to 0.3 s for threads in native code.
  *   <li>{@link Thread#interrupt()} does not reach native code. It is checked between two slices.
- *   <li>Native code pins a virtual thread. Between two slices, another one can use its carrier.
+ *   <li>Native code pins a virtual thread. Between two slices, another one can use the carrier.
  * </ul>
  * Use this only for calls that have no effect if their timeout passes. For other calls, use
  * {@link Handle#interruptibly}.
@@ -52,7 +52,7 @@ final class Waits {
   }
 
   /**
-   * Returns whether the first call of the handle ended before the timeout and must be continued.
+   * Returns whether the first call on the handle ended before the timeout and must be continued.
    */
   static boolean goesOn(Handle handle, int result, long timeoutNs) {
     return result == C.ERROR_TIMED_OUT ? isLong(timeoutNs) : handle.isStray(result);
@@ -112,8 +112,8 @@ final class Waits {
   }
 
   /**
-   * Runs a call in a separate thread, so that this thread's wait can end early. An object that is
-   * created later is destroyed. Arguments are in memory of the arena.
+   * Runs a call on a separate thread, so that this thread's wait can end early. If the object is
+   * created after that, it is destroyed. Arguments are in the arena's memory.
    */
   static MemorySegment inOwnThread(Opening opening, Handle.Function destroy) {
     begin(C.FOREVER);

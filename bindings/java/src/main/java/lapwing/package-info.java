@@ -19,7 +19,7 @@
  *
  * <p><b>Threads.</b> Any thread may use an object, but only one at a time. A call that overlaps
  * another one on the same object throws {@link lapwing.ErrorCode#MISUSE}. {@code interrupt()} and
- * {@code close()} may be called at any time, and both end the wait under way.
+ * {@code close()} may be called at any time, and both end the current wait.
  *
  * <p><b>Interrupts.</b> {@link Thread#interrupt()} ends every wait with {@link
  * lapwing.ErrorCode#INTERRUPTED}, and the thread stays interrupted. This includes virtual threads.
@@ -27,7 +27,7 @@
  *
  * <p><b>Memory.</b> An object that was not closed is closed when it is garbage-collected, with a
  * warning in the log of {@code System.Logger} "lapwing". Segments of Lapwing's memory are read-only
- * unless the caller may write to them. They end with their owner: a later use throws an
+ * unless the caller may write to them. They end with their owner: using them after that throws an
  * {@link IllegalStateException} and does no harm.
  *
  * <p><b>Units.</b> Timeouts are {@link java.time.Duration}s from now: {@link lapwing.Lapwing#NOW},

@@ -37,7 +37,7 @@ final class Feed {
         SubscriberOptions.builder().start(Start.oldest()).endAtClose(true).build());
   }
 
-  /** Returns a record of dbn.mbo that adds an order, and ends an event of the venue. */
+  /** Returns a dbn.mbo record that adds an order and ends a venue event. */
   static Row order(long id, char side, long price, int size) {
     return Row.allocate(MBO)
         .put(MBO.field("length"), MBO.recordBytes() / 4)

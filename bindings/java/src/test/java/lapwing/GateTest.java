@@ -28,7 +28,7 @@ class GateTest {
   @Test
   void callsOfTheSetAndOfItsSourcesExcludeEachOther() {
     assertTrue(gate.enter());
-    assertTrue(gate.enter()); // calls of two sources
+    assertTrue(gate.enter()); // calls on two sources
     gate.exit();
     assertEquals(ErrorCode.MISUSE, assertThrows(LapwingException.class, gate::close).code());
     gate.exit();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Uses that would access freed memory, or memory of others, if they were not refused. */
+/** Uses that would access freed memory, or other objects' memory, if they were not refused. */
 class MisuseTest {
   private static final ChannelOptions DEFAULTS = ChannelOptions.DEFAULTS;
 

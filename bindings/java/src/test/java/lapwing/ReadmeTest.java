@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests that the loop of README.md is short, compiles and runs. */
+/** Tests that the loop in README.md is short, compiles and runs. */
 class ReadmeTest {
   private static final int LINES_MAX = 15;
 

@@ -148,7 +148,7 @@ class WaitSetTest {
     return untilNotMisused(() -> set.await(Lapwing.FOREVER));
   }
 
-  /** Runs the call in another thread, and repeats it if it overlaps a call of the test's thread. */
+  /** Runs the call on another thread, and repeats it if it overlaps a call on the test's thread. */
   private static <T> CompletableFuture<T> untilNotMisused(Supplier<T> call) {
     return CompletableFuture.supplyAsync(() -> {
       for (;;) {
@@ -250,7 +250,7 @@ class WaitSetTest {
       set.close();
       assertEquals(ErrorCode.INTERRUPTED, thrownBy(waiting).code());
       isRefused(ErrorCode.MISUSE, () -> set.await(Lapwing.NOW));
-      try (WaitSet<String> next = WaitSet.open()) { // the sources are in no set now
+      try (WaitSet<String> next = WaitSet.open()) { // the sources are no longer in a set
         next.add(buses.ofFirst, "again");
         Feed.publish(buses.first, 1, 1);
         assertEquals("again", next.await(Feed.PATIENCE).token());

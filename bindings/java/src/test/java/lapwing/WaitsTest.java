@@ -22,7 +22,7 @@ class WaitsTest {
     handle.close();
   }
 
-  /** A call that waits for its whole timeout, and returns a result at the given number of calls. */
+  /** A call that waits for its whole timeout, and returns a result on the given call. */
   private LongToIntFunction something(int calls, int result) {
     return slice -> {
       slices.add(slice);

@@ -185,7 +185,7 @@ class CoroutinesTest {
                         }
                     )
                     val e = assertThrows<LapwingException> { client.finishAny(Lapwing.NOW) }
-                    assertEquals(ErrorCode.MISUSE, e.code()) // no call is under way
+                    assertEquals(ErrorCode.MISUSE, e.code()) // no call is pending
                 }
             }
         }

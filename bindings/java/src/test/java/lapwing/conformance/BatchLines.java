@@ -9,8 +9,8 @@ import lapwing.Row;
 import lapwing.Rows;
 
 /**
- * Lines of rows and events. All rows between two events are one line, however many batches they
- * have.
+ * Lines of rows and events. All rows between two events are on one line, however many batches they
+ * take.
  */
 final class BatchLines {
   private final boolean hasConflated; // for a subscriber whose sequences are not consecutive

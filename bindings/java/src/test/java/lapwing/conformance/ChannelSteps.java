@@ -19,7 +19,7 @@ import lapwing.Reply;
 import lapwing.Request;
 
 /**
- * Steps with listeners and channels. A step that a kind of channel does not have is misuse in C.
+ * Steps with listeners and channels. A step that a kind of channel does not support is misuse in C.
  */
 final class ChannelSteps {
   private static final long NO_SUCH_CALL = -1;

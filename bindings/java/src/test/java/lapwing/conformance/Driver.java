@@ -12,9 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import lapwing.LapwingException;
 
-/** The driver of the Java package. tests/conformance/bindings describes the answers of drivers. */
+/** The driver for the Java package. See tests/conformance/bindings for the drivers' answers. */
 final class Driver {
-  /** Performs a step, and returns the lines of its answer. */
+  /** Performs a step and returns the lines of its answer. */
   interface Operation {
     List<String> answer(Step step);
   }
@@ -91,7 +91,8 @@ final class Driver {
   }
 
   /**
-   * Returns the C name of a wait without a result. The package has checked that it is that result.
+   * Returns the C name for a wait without a result. The package has checked that this is the
+   * result.
    */
   static List<String> nothing(Step step) {
     return List.of(named(step.timeout().isZero() ? "would-block" : "timed-out"));

@@ -17,7 +17,7 @@ import lapwing.Records;
 import lapwing.Row;
 import lapwing.Subscriber;
 
-/** Steps with invalid actions of a program. */
+/** Steps that perform invalid actions. */
 final class MisuseSteps {
   private final DroppedPublisher dropped = new DroppedPublisher();
 

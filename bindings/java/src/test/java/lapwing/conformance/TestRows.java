@@ -9,7 +9,7 @@ import java.util.List;
 final class TestRows {
   private TestRows() {}
 
-  /** FNV-1a with 64 bits. */
+  /** 64-bit FNV-1a. */
   static final class Digest {
     private long value = 0xcbf29ce484222325L;
 

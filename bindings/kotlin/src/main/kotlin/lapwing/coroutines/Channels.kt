@@ -18,21 +18,21 @@ import lapwing.Producer
 import lapwing.Reply
 import lapwing.Request
 
-/** Serves the next peer. This side sends. null: none came in that time. */
+/** Serves the next peer. This side sends. null: none arrived in that time. */
 public suspend fun Listener.awaitProducer(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Producer? =
     waiting { acceptProducer(built(options), timeout.toJavaDuration()) }
 
-/** Serves the next peer. This side receives. null: none came in that time. */
+/** Serves the next peer. This side receives. null: none arrived in that time. */
 public suspend fun Listener.awaitConsumer(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Consumer? =
     waiting { acceptConsumer(built(options), timeout.toJavaDuration()) }
 
-/** Serves the next peer with a duplex; null: none came in that time. */
+/** Serves the next peer with a duplex; null: none arrived in that time. */
 public suspend fun Listener.awaitDuplex(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
@@ -50,7 +50,7 @@ public suspend fun Producer.awaitDrain(timeout: Duration = Duration.INFINITE): U
     waiting { drain(timeout.toJavaDuration()) }
 
 /**
- * Copies the next message and releases it; null: none came in that time. Borrowed messages
+ * Copies the next message and releases it; null: none arrived in that time. Borrowed messages
  * ([Consumer.peek]) belong to one thread, so do not use them in coroutines that change threads.
  */
 public suspend fun Consumer.awaitMessage(timeout: Duration = Duration.INFINITE): Message? {
@@ -90,14 +90,14 @@ public suspend fun Duplex.awaitFinish(call: Long): Reply = waiting { finish(call
 public suspend fun Duplex.awaitFinishAny(timeout: Duration = Duration.INFINITE): Reply? =
     waiting { finishAny(timeout.toJavaDuration()) }
 
-/** Returns the next call or one-way message of the other side; null: none came in that time. */
+/** Returns the other side's next call or one-way message; null: none arrived in that time. */
 public suspend fun Duplex.awaitRequest(timeout: Duration = Duration.INFINITE): Request? {
     val request = next(Lapwing.NOW)
     if (request != null || timeout == Duration.ZERO) return request
     return waiting { next(timeout.toJavaDuration()) }
 }
 
-/** Returns all calls and one-way messages of the other side, until the clean end of the channel. */
+/** Returns the other side's calls and one-way messages, until the clean end of the channel. */
 public fun Duplex.requests(): Flow<Request> = untilClosed { awaitRequest()!! }
 
 /** Answers a call. Suspends while the channel is full. */
@@ -108,7 +108,7 @@ public suspend fun Duplex.awaitReply(
     timeout: Duration = Duration.INFINITE,
 ): Unit = waiting { reply(request, type, payload, timeout.toJavaDuration()) }
 
-/** Answers a call with an error of this program. */
+/** Answers a call with an error defined by this program. */
 public suspend fun Duplex.awaitReplyError(
     request: Request,
     code: Int,

@@ -15,8 +15,7 @@ import lapwing.Subscriber
 import lapwing.SubscriberOptions
 
 /**
- * Opens a subscriber of the bus in [directory]. Does not wait: the calls that read wait for the
- * bus.
+ * Opens a subscriber to the bus in [directory]. Does not wait. The read calls wait for the bus.
  *
  * ```
  * openSubscriber(Path.of("./es")) { start(Start.oldest()); endAtClose(true) }

@@ -8,7 +8,7 @@ import lapwing.Publisher
 /**
  * Publishes records, end to end, and returns the sequence of the last one. Suspends while the
  * journal is a whole ring behind. On failure, [lapwing.LapwingException.progress] is the last
- * sequence that was published.
+ * published sequence.
  */
 public suspend fun Publisher.awaitPublish(
     rows: MemorySegment,

@@ -36,9 +36,9 @@ public fun Subscriber.asFlow(batch: Batch = Batch(DEFAULT_ROWS)): Flow<Item> = f
 }
 
 /**
- * Reads rows or one event into the batch; null: nothing came in that time. Like [Subscriber.read],
- * but suspends instead of blocking. A cancelled coroutine loses the records of its last read:
- * resume from the position of the last processed record.
+ * Reads rows or one event into the batch; null: nothing arrived in that time. Like
+ * [Subscriber.read], but suspends instead of blocking. A cancelled coroutine loses the records of
+ * its last read: resume from the position of the last processed record.
  */
 public suspend fun Subscriber.awaitItem(
     batch: Batch,
@@ -50,8 +50,8 @@ public suspend fun Subscriber.awaitItem(
 }
 
 /**
- * Returns the next source that is ready; null: none was in that time. Like [WaitSet.await], but
- * suspends.
+ * Returns the next source that is ready; null: none was ready in that time. Like [WaitSet.await],
+ * but suspends.
  */
 public suspend fun <T> WaitSet<T>.awaitReady(
     timeout: Duration = Duration.INFINITE

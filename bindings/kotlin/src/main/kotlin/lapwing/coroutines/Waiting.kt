@@ -6,9 +6,8 @@ import lapwing.ErrorCode
 import lapwing.LapwingException
 
 /**
- * Runs a call that waits on a thread of [Dispatchers.IO]. If the coroutine is cancelled, the thread
- * is interrupted, and the coroutine continues when the wait has ended. Then no call uses the
- * object.
+ * Runs a waiting call on a thread of [Dispatchers.IO]. If the coroutine is cancelled, the thread is
+ * interrupted, and the coroutine continues once the wait has ended. No call uses the object then.
  */
 internal suspend fun <T> waiting(call: () -> T): T =
     runInterruptible(Dispatchers.IO) {

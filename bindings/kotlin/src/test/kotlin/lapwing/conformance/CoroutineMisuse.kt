@@ -35,7 +35,7 @@ import lapwing.coroutines.openPublisher
 import lapwing.coroutines.openSubscriber
 
 /**
- * Steps with invalid actions in coroutines. The steps with a dropped publisher are those of Java.
+ * Steps that perform invalid actions in coroutines. For a dropped publisher, Java's steps are used.
  */
 internal class CoroutineMisuse {
     private class OneOfEach(

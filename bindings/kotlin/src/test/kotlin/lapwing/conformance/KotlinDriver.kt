@@ -39,8 +39,8 @@ import lapwing.coroutines.connectDuplex
 import lapwing.coroutines.connectProducer
 
 /**
- * The driver of the Kotlin package: Java's driver, with replacements for the steps for which Kotlin
- * has its own calls. tests/conformance/bindings describes the answers of drivers.
+ * The driver for the Kotlin package: Java's driver, with replacements for the steps for which
+ * Kotlin has its own calls. See tests/conformance/bindings for the drivers' answers.
  */
 fun main() {
     val handles = Handles()

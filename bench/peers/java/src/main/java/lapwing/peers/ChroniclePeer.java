@@ -8,8 +8,8 @@ import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
 import net.openhft.chronicle.queue.rollcycles.LargeRollCycles;
 import net.openhft.chronicle.wire.DocumentContext;
 
-/** Chronicle Queue on tmpfs: documents written and read in place. Keeps all records, never
- * waits. */
+/** Chronicle Queue on tmpfs: documents written and read in place. Keeps all records, never waits.
+ * */
 final class ChroniclePeer implements Peer {
     private static final long BLOCK_BYTES = 256L << 20;
 

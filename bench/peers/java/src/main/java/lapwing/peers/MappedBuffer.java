@@ -4,7 +4,7 @@ import java.io.File;
 import org.agrona.IoUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** A file in the shared directory as a buffer of Agrona, created by the writing side. */
+/** A file in the shared directory as an Agrona buffer, created by the writing side. */
 final class MappedBuffer {
     private MappedBuffer() {
     }

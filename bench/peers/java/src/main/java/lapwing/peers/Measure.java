@@ -76,7 +76,7 @@ final class Measure {
     /**
      * The longest time without a record for a reader. The wait for the first record is not a
      * silence, because records may not have been published yet. The wait for a record that did not
-     * arrive before the end is one.
+     * arrive before the end is a silence.
      */
     static final class Silences {
         private long lastNs;

@@ -8,11 +8,11 @@ interface Peer {
     }
 
     /**
-     * Writes records first, first + 1, …; returns how many it took, 0 if there is no room now.
+     * Writes records first, first + 1, …; returns the number taken, 0 if there is no room now.
      */
     int send(long first, int count);
 
-    /** Calls onRecord for available records. Returns how many. */
+    /** Calls onRecord for available records. Returns their number. */
     int receive(OnRecord onRecord);
 
     /** The number of lost records that the peer's interface reported, or -1. */

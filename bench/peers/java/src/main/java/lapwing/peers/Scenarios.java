@@ -188,7 +188,7 @@ final class Scenarios {
                 if (over) {
                     break;
                 }
-                // An earlier silence may be caused by this side, if it did not run meanwhile.
+                // An earlier silence may be this side's fault, if it was not running then.
                 if (options.isAnnounced("published")) {
                     over = true;
                     overNs = System.nanoTime();
