@@ -76,7 +76,7 @@ absl::Status populate_error(std::uint64_t bytes) {
                     "needs Linux 5.14 or newer");
 }
 
-// Populates every page. Only the faults allocate huge pages, so nothing is allocated before them.
+// Populates every page. Huge pages are allocated by page faults, so none are allocated before.
 absl::Status populate(boost::interprocess::mapped_region& region,
                       OwnMemory::BeforeStep before_step) {
   auto* const begin = static_cast<std::byte*>(region.get_address());

@@ -25,9 +25,11 @@ class StopEvent {
 
   void set() const { signal_eventfd(fd_.get()); }
   bool is_set() const {
-    pollfd entry{fd_.get(), POLLIN, 0};
-    return poll(&entry, 1, 0) > 0;
+    pollfd polled = entry();
+    return poll(&polled, 1, 0) > 0;
   }
+  // For a wait on several descriptors: readable once it is set.
+  pollfd entry() const { return {fd_.get(), POLLIN, 0}; }
   // Waits until it is set, at most `ns`.
   void wait(std::uint64_t ns) const { wait_readable(fd_.get(), ns); }
 

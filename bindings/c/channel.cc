@@ -24,7 +24,7 @@ constexpr const char* kRoleName<ChannelConsumer> = "consumer";
 template <>
 constexpr const char* kRoleName<Duplex> = "duplex";
 
-// Apart from the channel's own work, a message costs only the calls. So rare cases are in
+// Besides the channel's own work, a message costs only its function calls. So rare cases are in
 // separate functions; otherwise every call would save the registers that they use.
 [[gnu::cold, gnu::noinline]] lapwing_result fail_role(lapwing_error* error,
                                                       const char* role) noexcept {

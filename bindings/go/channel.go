@@ -72,7 +72,7 @@ func (o *ChannelOptions) withoutName() (c C.lapwing_channel_options) {
 
 // ConnectProducer connects to a path where a consumer listens. ErrNoBus: nothing is at the path.
 // ErrPeerGone: no process listens. When ctx is canceled, the attempt continues in a goroutine until it times
-// out, after a few seconds at most. The other side may then see a peer that disconnects.
+// out, after a few seconds at most. The other side may then see its peer disconnect.
 func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
 	return newEnd[Producer](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))
 }

@@ -136,8 +136,8 @@ func (h *handle[P]) call(f func(P, *C.lapwing_error) C.lapwing_result) error {
 	return failure(f(h.c, &h.failure), &h.failure)
 }
 
-// wait performs a call that may wait, until it returns or ctx is done. f is called again after an interrupt
-// that was meant for an earlier wait.
+// wait makes a call that may block, and returns when it completes or ctx is done. f is called again after an
+// interrupt that was meant for an earlier wait.
 func (h *handle[P]) wait(ctx context.Context,
 	f func(P, C.int64_t, *C.lapwing_error) C.lapwing_result) error {
 	if err := h.begin(); err != nil {

@@ -12,9 +12,9 @@
 // wake a sleeping consumer, and now and then to check whether the consumer still exists.
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
-// Errors: see Errc. A consumer that ended or closed is detected by the next wait, by the next
-// wake-up, or by a check every 1,024 operations, at most once per millisecond. Commits do not count
-// as operations.
+// Errors: see Errc. The next wait or wake-up detects a consumer that has exited or closed its end.
+// A check every 1,024 operations, at most once per millisecond, also detects it. Commits do not
+// count as operations.
 #pragma once
 
 #include <cstddef>

@@ -59,9 +59,10 @@ TEST_CASE("Behind a proxy that ends TLS, the origin is https and a name that was
       CHECK(gate(true).check_site(at(host, origin), "127.0.0.1") == Admission::kAdmitted);
     }
   }
-  for (const char* origin : {"https://localhost", "https://127.0.0.1", "http://desk.example:80",
-                             "https://desk.example.evil.example", "https://desk.example@evil",
-                             "https://evil.example", "https://"}) {
+  for (const char* origin :
+       {"https://localhost", "https://127.0.0.1", "http://desk.example:80",
+        "https://desk.example.evil.example", "https://desk.example@evil.example",
+        "https://evil.example", "https://"}) {
     INFO(origin);
     CHECK(gate().check_site(at("desk.example", origin), "127.0.0.1") == Admission::kWrongOrigin);
   }

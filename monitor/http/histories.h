@@ -42,7 +42,7 @@ class Histories {
   std::optional<std::string> json(const std::string& directory) const;
 
  private:
-  using Column = std::deque<float>;  // one value per time
+  using Column = std::deque<float>;                                         // one value per time
   using HeatCounts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // upper ns, count
 
   struct Subscriber {

@@ -50,8 +50,8 @@ public suspend fun Subscriber.awaitItem(
 }
 
 /**
- * Returns the next source that is ready; null: none was ready in that time. Like [WaitSet.await],
- * but suspends.
+ * Returns the next ready source, or null if none becomes ready within the timeout. Like
+ * [WaitSet.await], but suspends.
  */
 public suspend fun <T> WaitSet<T>.awaitReady(
     timeout: Duration = Duration.INFINITE
