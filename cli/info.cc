@@ -106,6 +106,9 @@ void print_journal(const JournalStatus& journal) {
     std::cout << "  not listed";
   }
   std::cout << ", " << journal.size.segments << " segments, " << journal.size.bytes << " bytes";
+  if (journal.absent_records.value_or(0) > 0) {
+    std::cout << ", " << *journal.absent_records << " records absent at the origin";
+  }
   if (journal.is_discarded) std::cout << ", discarded";
   std::cout << '\n';
 }

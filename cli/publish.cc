@@ -1,13 +1,10 @@
 // lapwing publish: publishes a feed on a bus.
-#include <grp.h>
-
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli/command_help.h"
@@ -16,6 +13,7 @@
 #include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/group_option.h"
 #include "cli/option_checks.h"
 #include "cli/progress.h"
 #include "cli/say.h"
@@ -68,16 +66,6 @@ struct PublishOptions {
   std::uint64_t linger_ns = 0;
   bool summary = false;
 };
-
-absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  if (unsigned number = 0; absl::SimpleAtoi(name, &number)) return number;
-  if (const group* entry = getgrnam(name.c_str()); entry != nullptr) return entry->gr_gid;
-  return make_error(
-      Errc::kInvalidArgument,
-      absl::StrCat(name,
-                   " is not a group of this machine; give the name or number of an existing one"));
-}
 
 // True if a stop was requested while the source was idle. This is a normal end, not an error.
 bool stopped_while_waiting(const absl::Status& status) {

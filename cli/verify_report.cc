@@ -27,11 +27,16 @@ Json finding_json(const VerifyFinding& finding) {
 }
 
 Json journal_json(const VerifiedJournal& journal) {
-  return {{"journal", journal.journal_id.hex()}, {"sessions", journal.sessions},
-          {"segments", journal.segments},        {"oldest", journal.oldest},
-          {"durable", journal.durable},          {"records", journal.records},
-          {"damaged", journal.damaged},          {"voids", journal.voids},
-          {"void_records", journal.void_records}};
+  Json json = {{"journal", journal.journal_id.hex()}, {"sessions", journal.sessions},
+               {"segments", journal.segments},        {"oldest", journal.oldest},
+               {"durable", journal.durable},          {"records", journal.records},
+               {"damaged", journal.damaged},          {"voids", journal.voids},
+               {"void_records", journal.void_records}};
+  if (journal.absent > 0) {
+    json["absent"] = journal.absent;
+    json["absent_records"] = journal.absent_records;
+  }
+  return json;
 }
 
 void print_finding(const VerifyFinding& finding) {
@@ -62,7 +67,9 @@ void print_verify(const VerifyReport& report) {
     std::cout << "journal " << journal.journal_id.hex() << ": " << journal.records
               << " records from " << journal.oldest << " to " << journal.durable << " in "
               << journal.segments << " segments and " << journal.sessions << " sessions; "
-              << journal.damaged << " damaged, " << journal.void_records << " void\n";
+              << journal.damaged << " damaged, " << journal.void_records << " void";
+    if (journal.absent > 0) std::cout << ", " << journal.absent_records << " absent at the origin";
+    std::cout << '\n';
   }
   for (const VerifyFinding& finding : report.findings) print_finding(finding);
   if (report.findings_left_off > 0) {

@@ -5,6 +5,7 @@
 #include "lapwing/error.h"
 #include "os/path.h"
 #include "os/posix_io.h"
+#include "snapshot/journal/absent_file.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/listed_journals.h"
 #include "snapshot/journal/retention_file.h"
@@ -28,20 +29,35 @@ absl::StatusOr<JournalSize> size_of(Disk& disk, const JournalDirectory& journal)
   return size;
 }
 
-// Returns the journals that `sessions` lists, without their sizes.
+// nullopt if the journal is not that of a mirror.
+absl::StatusOr<std::optional<std::uint64_t>> count_absent(const JournalFiles& files,
+                                                          const SessionBegin& begin) {
+  if (!begin.is_mirrored()) return std::nullopt;
+  const absl::StatusOr<AbsentContents> absent = inspect_absent(files);
+  if (!absent.ok()) return absent.status();
+  std::uint64_t count = 0;
+  for (const AbsentRange& range : absent->ranges) count += range.last - range.first + 1;
+  return count;
+}
+
+// The journals that `sessions` lists, without their sizes.
 absl::StatusOr<std::vector<JournalStatus>> read_listed(Disk& disk, const std::string& journal_root,
                                                        const std::vector<SessionRecord>& sessions) {
   std::vector<JournalStatus> journals;
   for (const ListedJournal& listed : listed_journals(sessions)) {
-    const absl::StatusOr<RetainedSegments> retained =
-        list_retained(journal_files_of(disk, journal_root, listed.first.begin));
+    const SessionBegin& begin = listed.first.begin;
+    const JournalFiles files = journal_files_of(disk, journal_root, begin);
+    const absl::StatusOr<RetainedSegments> retained = list_retained(files);
     if (!retained.ok()) return retained.status();
+    const absl::StatusOr<std::optional<std::uint64_t>> absent = count_absent(files, begin);
+    if (!absent.ok()) return absent.status();
     if (!journals.empty()) journals.back().is_discarded = true;
     JournalStatus& journal = journals.emplace_back();
     journal.id = listed.id();
     journal.sessions = listed.sessions;
     journal.oldest = retained->oldest;
     journal.end = listed.last.end;
+    journal.absent_records = *absent;
     if (journal.end) journal.last = journal.end->last;
   }
   return journals;

@@ -28,6 +28,8 @@ struct JournalStatus {
   std::optional<Sequence> last;     // the last durable one; nullopt if a session is open
   std::optional<EndOfSession> end;  // how its last session ended
   bool is_discarded = false;        // another journal follows
+  // Of a mirror: sequences that its origin does not have, without voids.
+  std::optional<std::uint64_t> absent_records;
   JournalSize size;
 };
 

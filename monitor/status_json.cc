@@ -90,6 +90,7 @@ Json journal_json(const JournalStatus& journal) {
                {"bytes", journal.size.bytes}};
   if (journal.sessions > 0) json["oldest"] = journal.oldest;
   if (journal.last) json["last"] = *journal.last;
+  if (journal.absent_records) json["absent_records"] = *journal.absent_records;
   return json;
 }
 
@@ -100,6 +101,7 @@ Json session_json(const SessionRecord& session) {
       {"session", session.begin.session_id.hex()},    {"journal", session.begin.journal_id.hex()},
       {"began", time_text(session.begin.wall_ns)},    {"first", session.begin.first},
       {"reserved_through", session.reserved_through}, {"end", name_of(session.end)}};
+  if (session.begin.is_mirrored()) json["reserved_through"] = nullptr;  // without limit
   if (session.end) json["last"] = session.end->last;
   if (session.end && session.end->void_first != 0) {
     json["void"] = {session.end->void_first, session.end->void_last};

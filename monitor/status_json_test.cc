@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "lapwing/ages.h"
+#include "monitor/journal_status.h"
+#include "testing/mirror_journal.h"
 
 namespace lapwing {
 namespace {
@@ -39,6 +41,22 @@ TEST_CASE("a reading has the first channels, or why there are none") {
   const auto unread = machine_json({}, absl::PermissionDeniedError("no /proc"));
   CHECK(unread["channels"].is_null());
   CHECK(unread["channels_why"] == "no /proc");
+}
+
+TEST_CASE("a mirror is reserved without limit, and shows what its origin does not have") {
+  const MirrorJournal journal;
+  const auto sessions = read_sessions(journal.root());
+  REQUIRE(sessions.ok());
+  CHECK(session_json(sessions->front())["reserved_through"].is_null());
+  const auto journals = read_journals(journal.root(), sessions);
+  REQUIRE(journals.ok());
+  CHECK(journals->front().absent_records == 640 + 111 + 64 + 3'261);
+
+  JournalFixture of_this_host;
+  of_this_host.session(11, 1, {640, 600, 600});
+  const auto ordinary = read_sessions(of_this_host.root());
+  CHECK(session_json(ordinary->front())["reserved_through"] == 640);
+  CHECK_FALSE(read_journals(of_this_host.root(), ordinary)->front().absent_records);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   journal/<journal id>/<segment, 20 digits>.sum   one SumEntry per 4 KiB block of slots
 //   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
 //   journal/<journal id>/retention                  RetentionEntry, twice
+//   journal/<journal id>/absent                     of a mirror: AbsentEntry, appended
 //   journal/schemas/<hash, 16 hex digits>.json      the description of a schema (lapwing/schema.h)
 //   journal/metadata/<hash, 16 hex digits>.dbn      the metadata of a feed
 //
@@ -16,6 +17,7 @@
 #include <cstdint>
 
 #include "lapwing/detail/enum_names.h"
+#include "lapwing/gap.h"
 #include "lapwing/sequence.h"
 #include "proto/ring_layout.h"
 
@@ -25,6 +27,9 @@ inline constexpr std::uint32_t kJournalVersion = 1;  // segments, sums, time ind
 // Rows of `sessions`. All rows of a journal have the version of its first row. Version 2 adds
 // source_fingerprint and the fields after it, the kind kShortened and the end kUpstream.
 inline constexpr std::uint32_t kSessionVersion = 2;
+// Rows of a mirror: begins and ends, each with the row of the origin that it repeats. They have no
+// boot and no ring, and an open session is reserved without limit.
+inline constexpr std::uint32_t kMirrorSessionVersion = 3;
 inline constexpr std::uint32_t kSessionVersionMin = 1;
 inline constexpr std::uint64_t kSegmentHeaderBytes = kPageBytes;
 inline constexpr std::uint64_t kSegmentSlotBytesMin = 64 * 1024;
@@ -106,6 +111,21 @@ static_assert(offsetof(RetentionEntry, oldest) == 24);
 static_assert(offsetof(RetentionEntry, published) == 32);
 static_assert(offsetof(RetentionEntry, checksum) == 504);
 
+// Sequences that a mirror does not have because its origin does not have them and never will. Rows
+// ascend and do not overlap. A range ends with a block or with its session, and is synced before any
+// record after it.
+struct AbsentEntry {
+  std::uint64_t first;
+  std::uint64_t last;
+  GapCause cause;  // of the gap that readers get
+  std::uint32_t reserved;
+  std::uint64_t check;  // XXH3-64 of the 24 bytes before, seed: the journal id's first 8 bytes
+};
+static_assert(sizeof(AbsentEntry) == 32);
+static_assert(offsetof(AbsentEntry, last) == 8);
+static_assert(offsetof(AbsentEntry, cause) == 16);
+static_assert(offsetof(AbsentEntry, check) == 24);
+
 enum class SessionEntryKind : std::uint32_t {
   kBegin = 1,    // synced before the session's first record
   kReserve = 2,  // synced before any sequence beyond the old reservation is used
@@ -160,7 +180,11 @@ struct SessionEntry {
   std::uint64_t source_fingerprint;  // begin: of the feed's metadata and first record; 0: unknown
   std::uint64_t metadata_hash;       // begin: of the feed's metadata in journal/metadata; 0: none
   std::uint64_t previous_hash;       // XXH3-64 of the 512 bytes of the previous row; row 0: 0
-  std::uint8_t reserved[32];
+  // Version 3: index and XXH3-64 of the row of the origin that this row repeats. 0 in rows that the
+  // mirror wrote itself when it was detached from its origin.
+  std::uint64_t origin_row;
+  std::uint64_t origin_hash;
+  std::uint8_t reserved[16];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
 };
 static_assert(sizeof(SessionEntry) == kSessionEntryBytes);
@@ -188,6 +212,8 @@ static_assert(offsetof(SessionEntry, schema_hash) == 440);
 static_assert(offsetof(SessionEntry, source_fingerprint) == 448);
 static_assert(offsetof(SessionEntry, metadata_hash) == 456);
 static_assert(offsetof(SessionEntry, previous_hash) == 464);
+static_assert(offsetof(SessionEntry, origin_row) == 472);
+static_assert(offsetof(SessionEntry, origin_hash) == 480);
 static_assert(offsetof(SessionEntry, checksum) == 504);
 
 }  // namespace lapwing

@@ -48,7 +48,7 @@ struct BusDescription {
 enum class DirectoryUse : std::uint32_t {
   kBus,
   kJournal,   // inside or outside the bus directory
-  kRingHome,  // for a bus's rings: Lapwing determines its name, mode and group
+  kRingHome,  // for ring files: Lapwing determines its name, mode and group
 };
 
 // Creates the directory if needed, with mode 0700, or with the group and mode 0750 from the

@@ -83,10 +83,10 @@ absl::StatusOr<CatchUp::Read> CatchUp::from_journal(const Attachment& attachment
 }
 
 // The journal does not contain next … hole.gap_last. The ring may still have these records, unless
-// they never existed.
+// the journal records that they are absent.
 CatchUp::Read CatchUp::in_hole(const Attachment& attachment, const JournalRun& hole, Sequence next,
                                std::span<std::byte> out) {
-  if (hole.cause == GapCause::kVoid) return lost(hole.gap_last, hole.cause, "");
+  if (hole.is_recorded) return lost(hole.gap_last, hole.cause, hole.detail);
   Sequence last = hole.gap_last;
   if (attachment.ring() != nullptr) {
     const RingReadResult read = attachment.ring()->try_read(next, out.data());

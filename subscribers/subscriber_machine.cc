@@ -7,6 +7,16 @@
 #include "lapwing/error.h"
 
 namespace lapwing {
+namespace {
+
+// Whether a subscriber that begins with the oldest record must be told about a gap before it.
+// Retention and voids only determine which record is the oldest.
+bool is_loss(GapCause cause) {
+  return cause == GapCause::kDamaged || cause == GapCause::kNotRelayed ||
+         cause == GapCause::kUpstream;
+}
+
+}  // namespace
 
 Step SubscriberMachine::step(std::span<std::byte> out, std::uint64_t now_ns) {
   now_ns_ = now_ns;
@@ -417,7 +427,7 @@ Step SubscriberMachine::on_hole(CatchUp::Read hole) {
   const Gap gap{cursor_.next, hole.last, hole.last + 1, hole.cause, false};
   if (hole.cause == GapCause::kVoid) hole.detail = stream_.void_text(gap.first, gap.last);
   cursor_.next = gap.last + 1;
-  if (hole.cause != GapCause::kDamaged && stream_.begins_with_oldest()) return {};
+  if (!is_loss(hole.cause) && stream_.begins_with_oldest()) return {};
   cursor_.ledger.lost(gap);
   return post(EventKind::kLost, gap.first, std::move(hole.detail), gap);
 }

@@ -22,6 +22,7 @@
 #include "proto/cursor_format.h"
 #include "proto/journal_format.h"
 #include "proto/record_file_format.h"
+#include "proto/relay_frames.h"
 #include "proto/ring_layout.h"
 #include "proto/slot_stamp.h"
 
@@ -292,6 +293,7 @@ void dump_journal_constants(Dump& dump) {
   dump.header("journal_format.h");
   CONSTANT(kJournalVersion);
   CONSTANT(kSessionVersion);
+  CONSTANT(kMirrorSessionVersion);
   CONSTANT(kSessionVersionMin);
   CONSTANT(kSegmentHeaderBytes);
   CONSTANT(kSegmentSlotBytesMin);
@@ -311,7 +313,8 @@ void dump_journal_format(Dump& dump) {
   STRUCT(SessionEntry, version, kind, index, journal_id, session_id, boot_id, first, through, last,
          void_first, void_last, how, slot_bytes, record_bytes, sys_errno, segment_slots, source_id,
          source_offset, wall_ns, schema, ring_path, schema_hash, source_fingerprint, metadata_hash,
-         previous_hash, reserved, checksum);
+         previous_hash, origin_row, origin_hash, reserved, checksum);
+  STRUCT(AbsentEntry, first, last, cause, reserved, check);
   ENUM(SessionEntryKind, kBegin, kReserve, kEnd, kShortened);
   ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed, kUpstream);
 }
@@ -439,6 +442,42 @@ void dump_request_frames(Dump& dump) {
   STRUCT(ForgottenFrame, header, tag, count, error, reserved);
 }
 
+void dump_relay_constants(Dump& dump) {
+  dump.header("relay_frames.h");
+  CONSTANT(kRelayMagic);
+  CONSTANT(kRelayVersion);
+  CONSTANT(kRelayVersionMin);
+  CONSTANT(kRelayRecordsMax);
+  CONSTANT(kRelayBodyBytesMax);
+  CONSTANT(kRelayNameBytesMax);
+  CONSTANT(kRelayMessageBytesMax);
+  CONSTANT(kRelayFlagSkippable);
+  CONSTANT(kRelayFlagZstd);
+  ENUM(RelayKind, kRecords, kSessions, kBus, kBeat, kAsk, kAnswer, kGone);
+  ENUM(RelayPublisherState, kAlive, kSilent, kClosed, kDead);
+  ENUM(RelayRequest, kRecords, kSessions, kFile, kFlush, kBus);
+  ENUM(RelayAskee, kAll, kMirrors, kOrigin);
+  ENUM(RelayFile, kDescription, kMetadata, kCheckpoint);
+  ENUM(RelayOutcome, kOk, kPartly, kNotHere, kBusy, kRefused);
+  ENUM(RelayAbsence, kPruned, kDamaged, kNeverArchived);
+}
+
+void dump_relay_frames(Dump& dump) {
+  STRUCT(RelayHeader, magic, version, kind, flags, reserved, journal_id, session_id, first, count,
+         record_bytes, schema_hash, head, durable, time_ns, session_row, session_hash, body_bytes,
+         raw_bytes, sum);
+  STRUCT(RelaySession, journal_id, session_id, first, last, void_first, void_last, how, sys_errno,
+         slot_bytes, record_bytes, segment_slots, source_id, source_offset, source_fingerprint,
+         schema_hash, metadata_hash, schema, begin_row, begin_hash, end_row, end_hash,
+         begin_wall_ns, end_wall_ns);
+  STRUCT(RelayBus, name, schema, schema_hash, metadata_hash, record_bytes, slot_bytes,
+         segment_slots, capacity, restamped, reserved);
+  STRUCT(RelayBeat, sent_session, sent, oldest, journal_state, sys_errno, publisher, flags);
+  STRUCT(RelayAsk, request, file, token, first, last, hash, offset, bytes_max, to, reserved);
+  STRUCT(RelayAnswer, request, outcome, token, total, offset);
+  STRUCT(RelayAbsent, first, last, cause, reserved);
+}
+
 void dump_errors(Dump& dump) {
   dump.header("error.h");
   CONSTANT(kErrorPayload);
@@ -525,6 +564,8 @@ std::string abi_dump() {
   dump_frame_constants(dump);
   dump_handshake_frames(dump);
   dump_request_frames(dump);
+  dump_relay_constants(dump);
+  dump_relay_frames(dump);
   dump_errors(dump);
   dump_gap(dump);
   dump_dbn_constants(dump);

@@ -53,6 +53,7 @@ class ArchiveFixture {
     Retention retention{};
     bool try_direct_io = true;
     std::uint8_t boot = 99;
+    SessionOrigin* origin = nullptr;
     LogHook log{};
   };
 
@@ -99,6 +100,7 @@ class ArchiveFixture {
     archive.sync_interval_ns = options_.sync_interval_ns;
     archive.retention = options_.retention;
     archive.try_direct_io = options_.try_direct_io;
+    archive.origin = options_.origin;
     archive.log = options_.log;
     auto archiver = Archiver::start(queue_, *sessions_, archive);
     if (!archiver.ok()) return archiver.status();

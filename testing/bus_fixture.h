@@ -111,6 +111,16 @@ class TestBus : public QuietPublisher {
     archived_ = through;
     store_archived(ring->words(), through);
   }
+  // In a mirror: the origin does not have the next `count` sequences. They end with a block.
+  void pass_absent(std::uint64_t count, GapCause cause) {
+    if (durable_ < head()) archive(head());
+    journal.write_absent(next_, next_ + count - 1, cause);
+    next_ += count;
+    archived_ = durable_ = next_ - 1;
+    store_head(ring->words(), durable_);
+    store_archived(ring->words(), durable_);
+    store_durable(ring->words(), durable_);
+  }
   // Live publishing continues. The session's end is recorded immediately, as of `durable`.
   void fail_journal(JournalCondition condition = {JournalState::kFailed, 5}) {
     journal_failed_ = true;

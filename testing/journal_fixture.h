@@ -99,7 +99,8 @@ class JournalFixture {
   }
   // Overwrites parts of record n. Set it before the first record.
   std::function<void(Sequence n, std::span<std::byte> record)> mark = {};
-  std::string metadata = {};  // feed metadata of the next sessions
+  std::string metadata = {};  // metadata of the feed of the next sessions
+  bool is_mirror = false;     // the sessions repeat those of an origin; set it before the first one
   std::vector<std::byte> slot(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.slot_bytes);
     const std::uint64_t stamp = 2 * n;
@@ -205,6 +206,19 @@ class JournalFixture {
                                  geometry_.segment_slots * geometry_.slot_bytes / 4096 * 16);
   }
 
+  // Appends a range to the list of what the origin does not have.
+  void write_absent(Sequence first, Sequence last, GapCause cause) const {
+    AbsentEntry entry{first, last, cause, 0, 0};
+    std::uint64_t seed;
+    std::memcpy(&seed, &current_, sizeof seed);
+    entry.check = XXH3_64bits_withSeed(&entry, 24, seed);
+    for (const char* suffix : {"", ".copy"}) {
+      std::ofstream out(absent_file() + suffix, std::ios::binary | std::ios::app);
+      out.write(reinterpret_cast<const char*>(&entry), sizeof entry);
+    }
+  }
+  std::string absent_file() const { return journal_directory() + "/absent"; }
+
   // Simulates retention: removes every segment below this one.
   void retain_from_segment(std::uint64_t segment) const {
     record_retention(segment);
@@ -230,7 +244,6 @@ class JournalFixture {
   void begin(std::uint8_t session, Sequence first, std::uint64_t source_id = 0,
              std::uint64_t source_offset = 0, const SchemaLabel& schema = "bytes") {
     SessionEntry entry = session_entry(SessionEntryKind::kBegin, session);
-    entry.boot_id = boot_id();
     entry.first = first;
     entry.slot_bytes = geometry_.slot_bytes;
     entry.record_bytes = geometry_.record_bytes;
@@ -238,7 +251,10 @@ class JournalFixture {
     entry.source_id = source_id;
     entry.source_offset = source_offset;
     set_schema(entry, schema);
-    set_text(entry.ring_path, "ring-" + std::to_string(session));
+    if (!is_mirror) {
+      entry.boot_id = boot_id();
+      set_text(entry.ring_path, "ring-" + std::to_string(session));
+    }
     if (!metadata.empty()) REQUIRE(keep_metadata(disk_, root(), metadata).ok());
     entry.metadata_hash = metadata_hash_of(metadata);
     append(entry);
@@ -257,7 +273,9 @@ class JournalFixture {
     if (reach.durable >= first) write(first, reach.durable);
     write_slots(std::max(first, reach.durable + 1), reach.archived);
   }
+  // Does nothing in a mirror, which has no reservations.
   void reserve(std::uint8_t session, Sequence through) {
+    if (is_mirror) return;
     SessionEntry entry = session_entry(SessionEntryKind::kReserve, session);
     entry.through = through;
     append(entry);
@@ -277,10 +295,11 @@ class JournalFixture {
     entry.kind = kind;
     entry.journal_id = current_;
     entry.session_id = fixture_id(session);
+    entry.origin_hash = is_mirror ? 1'000 + session : 0;
     return entry;
   }
   void append(const SessionEntry& entry) {
-    auto log = SessionLog::open(disk_, root());
+    auto log = is_mirror ? SessionLog::open_mirror(disk_, root()) : SessionLog::open(disk_, root());
     REQUIRE(log.ok());
     const absl::Status appended = log->append(entry);
     INFO(appended);

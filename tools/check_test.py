@@ -29,7 +29,8 @@ class Check(unittest.TestCase):
 
     def test_a_source_has_the_programs_of_its_folder(self):
         self.assertEqual(self.programs("snapshot/journal/segment_map.cc"),
-                         {"journal_files_test", "journal_reader_test", "session_log_test"})
+                         {"journal_files_test", "journal_reader_test", "mirror_files_test",
+                          "mirror_reader_test", "session_log_test"})
 
     def test_a_folder_without_tests_has_those_of_its_list(self):
         self.assertEqual(self.programs("monitor/doctor/checks.cc"), {"monitor_test"})

@@ -64,14 +64,12 @@ absl::StatusOr<Places> find_places(Disk& disk, const std::string& directory) {
   return Places{bus->journal_root, path};
 }
 
-// The number of sequences from first to last that are in voids of this journal.
-std::uint64_t count_void(const SessionLog& sessions, const Id128& journal_id, Sequence first,
-                         Sequence last) {
+// The number of sequences from first to last that have no records.
+std::uint64_t count_absent(std::span<const AbsentRange> absent, Sequence first, Sequence last) {
   std::uint64_t count = 0;
-  for (const SessionRecord& session : sessions.sessions_of(journal_id)) {
-    if (!session.end || session.end->void_first == 0) continue;
-    const Sequence low = std::max(first, session.end->void_first);
-    const Sequence high = std::min(last, session.end->void_last);
+  for (const AbsentRange& range : absent) {
+    const Sequence low = std::max(first, range.first);
+    const Sequence high = std::min(last, range.last);
     if (low <= high) count += high - low + 1;
   }
   return count;
@@ -127,13 +125,25 @@ absl::Status JournalFeed::describe(const std::string& root, const std::string& b
                      " was published by feeds with different metadata: symbols and dataset "
                      "are those of its newest session");
   }
+  note_absent();
   if (auto status = describe_records(root, begin.journal_id); !status.ok()) return status;
   if (bounds_.archived >= bounds_.oldest) {
     total_ = bounds_.archived - bounds_.oldest + 1 -
-             count_void(reader_->sessions(), begin.journal_id, bounds_.oldest, bounds_.archived);
+             count_absent(reader_->absent(), bounds_.oldest, bounds_.archived);
   }
   buffer_.resize(kFeedBatchMax * record_bytes);
   return absl::OkStatus();
+}
+
+// Absent records are not an error, because no later run will find them.
+void JournalFeed::note_absent() {
+  std::vector<AbsentRange> absent(reader_->absent().begin(), reader_->absent().end());
+  std::erase_if(absent, [](const AbsentRange& range) { return range.cause == GapCause::kVoid; });
+  const std::uint64_t count = count_absent(absent, bounds_.oldest, bounds_.archived);
+  if (count == 0) return;
+  absl::StrAppend(&description_.remark, description_.remark.empty() ? "" : ". ", description_.name,
+                  " is of a mirror and lacks ", count,
+                  " records that its origin does not have: they are not published");
 }
 
 // A republished journal keeps its records' description.
@@ -171,21 +181,21 @@ absl::Status JournalFeed::refill() {
   while (next_sequence_ <= bounds_.archived) {
     const auto run = reader_->read(next_sequence_, bounds_, buffer_);
     if (!run.ok()) return run.status();
+    if (run->gap && run->is_recorded) {
+      next_sequence_ = run->gap_last + 1;
+      continue;
+    }
     if (run->gap && run->missing_file && may_come_back(*run)) continue;
     if (run->gap && run->cause == GapCause::kDamaged) {
       return make_error(Errc::kDamaged, absl::StrCat(description_.name, ": ", run->detail,
                                                      "; `lapwing verify` shows all of the damage"));
     }
-    if (run->gap && run->cause == GapCause::kPruned) {
+    if (run->gap) {
       return make_error(Errc::kPruned,
                         absl::StrCat(description_.name, ": retention removed records ",
                                      next_sequence_, " to ", run->gap_last,
                                      " before they were published. With --resume the next run "
                                      "continues after them."));
-    }
-    if (run->gap) {
-      next_sequence_ = run->gap_last + 1;
-      continue;
     }
     if (run->count == 0) break;
     missing_since_ns_ = 0;
@@ -211,17 +221,14 @@ absl::StatusOr<std::uint64_t> JournalFeed::fingerprint() {
   return description_.source_id;
 }
 
-// The sequence of the n-th record after `position`, where n is `records`. Voids do not contain
-// records.
+// The sequence of the n-th record after `position`, n being `records`.
 Sequence JournalFeed::sequence_after(Sequence position, std::uint64_t records) const {
-  const SessionLog& sessions = reader_->sessions();
-  const Id128& journal_id = sessions.last()->begin.journal_id;
-  for (const SessionRecord& session : sessions.sessions_of(journal_id)) {
-    if (!session.end || session.end->void_last <= position) continue;
-    const Sequence there = std::max(position, session.end->void_first - 1);
+  for (const AbsentRange& range : reader_->absent()) {
+    if (range.last <= position) continue;
+    const Sequence there = std::max(position, range.first - 1);
     if (position + records <= there) break;
     records -= there - position;
-    position = session.end->void_last;
+    position = range.last;
   }
   return position + records;
 }

@@ -42,6 +42,7 @@ class JournalFeed : public Feed {
   explicit JournalFeed(bool batch_by_burst) : batch_by_burst_(batch_by_burst) {}
   absl::Status open_journal(const std::string& root);
   absl::Status describe(const std::string& root, const std::string& directory);
+  void note_absent();
   absl::Status describe_records(const std::string& root, const Id128& journal_id);
   absl::Status refill();
   Sequence sequence_after(Sequence position, std::uint64_t records) const;

@@ -9,6 +9,7 @@
 #include "snapshot/bus_directory.h"
 #include "testing/dbn_files.h"
 #include "testing/journal_fixture.h"
+#include "testing/mirror_journal.h"
 
 namespace lapwing {
 namespace {
@@ -80,6 +81,21 @@ TEST_CASE("A void and a pruned beginning are skipped") {
   const auto pruned = open_journal(journal.root());
   CHECK(pruned->total() == 1'500 - 1'024 + 52);
   CHECK((play_journal(*pruned) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
+}
+
+TEST_CASE("The journal of a mirror is replayed without what its origin does not have") {
+  MirrorJournal journal;
+  const auto feed = open_journal(journal.root());
+  CHECK(feed->total() == MirrorJournal::kRecords);
+  CHECK_THAT(feed->description().remark, Catch::Contains("lacks 4076 records"));
+  CHECK((play_journal(*feed) == records(journal, 641, 1'169) + records(journal, 1'281, 1'984) +
+                                    records(journal, 2'049, 2'499) +
+                                    records(journal, 5'761, 5'800)));
+  const std::vector<std::byte> last = journal.record(1'351);
+  const auto resumed = feed->resume({.records = 600, .last_record = last}, nullptr, {});
+  INFO(resumed.status());
+  REQUIRE(resumed.ok());
+  CHECK(resumed->position == 1'351);
 }
 
 TEST_CASE("A journal is continued by sequences, over voids and after retention has moved") {

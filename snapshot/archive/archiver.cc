@@ -63,7 +63,8 @@ class RateMeter {
 SegmentOptions segment_options(const ArchiverOptions& options) {
   const bool aligned = std::bit_cast<std::uintptr_t>(options.ring_slots) % kPageBytes == 0;
   return {options.journal, options.schema, options.file_permissions,
-          options.try_direct_io && aligned};
+          options.try_direct_io && aligned,
+          options.origin != nullptr ? WhenFull::kWait : WhenFull::kFail};
 }
 
 absl::Status check(const ArchiverOptions& options) {
@@ -89,8 +90,9 @@ struct Archiver::State {
         sessions(sessions_in),
         options(opts),
         pool(segment_options(opts), tags_of(TagOwner::kPool)),
-        writer(pool, {opts.first, opts.capacity, opts.ring_slots, tags_of(TagOwner::kWriter)}),
-        cycle(pool, opts.first, tags_of(TagOwner::kCycle)),
+        writer(pool, {opts.first, opts.capacity, opts.ring_slots, opts.origin,
+                      tags_of(TagOwner::kWriter)}),
+        cycle(pool, opts.first, tags_of(TagOwner::kCycle), opts.origin),
         schedule(opts.journal.geometry, opts.sync_interval_ns),
         retention(opts.journal, {opts.retention, opts.oldest, opts.file_permissions,
                                  tags_of(TagOwner::kRetention)}) {}
@@ -104,6 +106,7 @@ struct Archiver::State {
 
   void turn();
   std::size_t collect(std::uint64_t wait_ns);
+  Sequence provable_max() const;
   SyncSchedule::Progress progress() const;
   SegmentDemand demand() const;
   std::uint64_t next_turn_ns() const;
@@ -117,6 +120,7 @@ struct Archiver::State {
 
   void fail(JournalState state, const absl::Status& why);
   void record_failure();
+  void record_end();
   void record_published();
   void finish();
   absl::Status wait_for_completion();
@@ -244,9 +248,10 @@ void Archiver::State::turn() {
 
   schedule.observe(progress(), now.ns);
   writer.submit(queue, now.head, schedule.partial_due(progress(), now.ns));
-  if (!cycle.active() && schedule.sync_due(progress(), now.ns)) {
-    schedule.begun(progress(), now.ns);
-    cycle.begin(writer.archived(), now.ns, now.wall_ns);
+  const SyncSchedule::Progress seen = progress();  // the origin's durable may move at any time
+  if (!cycle.active() && schedule.sync_due(seen, now.ns)) {
+    schedule.begun(seen, now.ns);
+    cycle.begin(seen.provable(), now.ns, now.wall_ns);
   }
   pool.set_oldest(retention.oldest());
   absl::Status status = cycle.advance(queue, now.ns);
@@ -337,8 +342,16 @@ std::size_t Archiver::State::collect(std::uint64_t wait_ns) {
   return count;
 }
 
+// How far sums may prove the session. See invariant 6.
+Sequence Archiver::State::provable_max() const {
+  if (options.origin == nullptr) return kSequenceMax;
+  const Sequence durable = options.origin->durable();
+  if (writer.archived() <= durable) return durable;
+  return std::max(options.journal.geometry.floor_block(durable), cycle.through());
+}
+
 SyncSchedule::Progress Archiver::State::progress() const {
-  return {now.head, writer.submitted(), writer.archived(), cycle.through()};
+  return {now.head, writer.submitted(), writer.archived(), cycle.through(), provable_max()};
 }
 
 SegmentDemand Archiver::State::demand() const {
@@ -367,6 +380,10 @@ absl::Status Archiver::State::reserve_if_low() {
 }
 
 absl::Status Archiver::State::reserve() {
+  if (options.origin != nullptr) {
+    reserved_through = kSequenceMax;
+    return absl::OkStatus();
+  }
   const Sequence through = options.journal.geometry.floor_block(now.head + reservation_step());
   const absl::Status status = sessions.append_reservation(through);
   if (status.ok()) reserved_through = through;
@@ -394,6 +411,7 @@ void Archiver::State::fail(JournalState state, const absl::Status& why) {
 // seen.
 void Archiver::State::record_failure() {
   end_tried = true;
+  if (options.origin != nullptr) return;
   const absl::Status status =
       sessions.append_end(SessionEnd::kFailed, cycle.durable(), 0, failed_condition.sys_errno);
   if (status.ok()) return;
@@ -429,12 +447,18 @@ std::string Archiver::State::stall_report() const {
                       " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
-// Makes everything up to head durable, including the indexes, and waits until nothing is in flight.
+// Makes everything up to head durable, and the indexes too, and waits until nothing is in flight.
+// For a session with an origin, head is what was submitted, because the rest may need space that a
+// full disk does not have.
 void Archiver::State::finish() {
+  if (options.origin != nullptr) now.head = writer.submitted();
   schedule.request_flush(now.head);
   absl::Status status;
+  const auto is_behind = [&] {
+    return writer.archived() < now.head || cycle.durable() < progress().provable();
+  };
   while (good() && status.ok() &&
-         (cycle.durable() < now.head || cycle.active() || pool.preparing() || retention.syncing() ||
+         (is_behind() || cycle.active() || pool.preparing() || retention.syncing() ||
           queue.in_flight() > 0)) {
     turn();
     if (good()) status = wait_for_completion();
@@ -465,20 +489,24 @@ void Archiver::State::note_if_failed(const absl::Status& status, const char* wha
       absl::StrCat(what, ": ", status.message(), "; the next start uses it"));
 }
 
+void Archiver::State::record_end() {
+  if (good()) {
+    end_tried = true;
+    const absl::Status status = sessions.append_end(SessionEnd::kClosed, now.head);
+    if (!status.ok()) fail(JournalState::kFailed, status);
+  } else if (!end_tried) {
+    record_failure();
+  }
+  if (!good()) record_published();
+}
+
 absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {
   State& state = *state_;
   state.now.head = head;
   state.now.wall_ns = wall_ns;
   state.closing = true;
   if (state.good()) state.finish();
-  if (state.good()) {
-    state.end_tried = true;
-    const absl::Status status = state.sessions.append_end(SessionEnd::kClosed, head);
-    if (!status.ok()) state.fail(JournalState::kFailed, status);
-  } else if (!state.end_tried) {
-    state.record_failure();
-  }
-  if (!state.good()) state.record_published();
+  if (state.options.origin == nullptr) state.record_end();
   return state.failure;
 }
 

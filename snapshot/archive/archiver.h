@@ -19,6 +19,9 @@
 //     and the session's end is recorded, or cannot be recorded.
 //  5. The first failed write or sync of records, sums or `sessions` is final: durable freezes, and
 //     nothing more is submitted.
+//  6. For a session with an origin (session_origin.h), durable is at most the origin's. If more of a
+//     block is archived than the origin has durable, its sum would prove too much, so durable then
+//     ends with a whole block.
 //
 // Errors that end a journal endanger a record, or could cause a sequence to be used twice:
 //
@@ -63,6 +66,7 @@
 #include "proto/ring_counters.h"
 #include "proto/schema_label.h"
 #include "snapshot/archive/segment_retention.h"
+#include "snapshot/archive/session_origin.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/session_log.h"
 
@@ -103,6 +107,7 @@ struct ArchiverOptions {
   const std::byte* ring_slots = nullptr;        // if not 4 KiB-aligned, no direct I/O
   std::uint64_t sync_interval_ns = 10'000'000;  // 0: only on request and at segment ends
   Retention retention;
+  SessionOrigin* origin = nullptr;  // of a mirror's session; null: this process publishes it
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
   LogHook log;  // for events that are in no status; may be empty
@@ -180,10 +185,11 @@ class Archiver {
   // condition() and limit() before the next step().
   void shed();
 
-  // Ends the journal cleanly: makes everything up to head durable, removes unused segments,
-  // releases the unused space of the last segment, and appends the `end` entry. head must not move
-  // during the call. If the journal has failed, only tries to append an `end` with kFailed, if it
-  // has not tried that before, and returns failure().
+  // The clean end: makes everything up to head durable, removes unused segments, releases the
+  // unused space of the last segment, and appends the `end` entry. head must not move meanwhile. If
+  // the journal has failed, it only tries to append an `end` with kFailed, unless that was tried
+  // before, and returns failure(). For a session with an origin, it makes durable what is archived
+  // and the origin has durable, and appends nothing.
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:

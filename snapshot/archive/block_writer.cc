@@ -34,6 +34,7 @@ absl::Status BlockWriter::load_first_block() {
     Word stamp;
     std::memcpy(&stamp, slot, sizeof stamp);
     if (*got == kPageBytes && stamp == ready_stamp(n)) continue;
+    if (options_.origin != nullptr && options_.origin->is_absent(n)) continue;
     return make_error(
         Errc::kDamaged,
         absl::StrCat(journal_.path(segment->number, "jnl"), ", offset ", geometry.offset_of(n),

@@ -30,6 +30,7 @@
 #include "snapshot/archive/open_segment.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
+#include "snapshot/archive/session_origin.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
@@ -43,13 +44,15 @@ class BlockWriter {
     Sequence first = 1;                     // of the session
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
-    std::uint64_t tag_base;                 // for its request tags
+    const SessionOrigin* origin = nullptr;  // of a mirror
+    std::uint64_t tag_base;                 // of its request tags
   };
 
   BlockWriter(SegmentPool& segments, const Options& options);
 
   // For a session that begins inside a block: fills the private copy with that block from disk. The
-  // segment must be ready. Returns kDamaged if a record before the session is missing.
+  // segment must be ready. Returns kDamaged if a record before the session is missing that the
+  // origin has.
   absl::Status load_first_block();
 
   // Submits whole blocks up to head and, if `partial_due`, the slots of the last, unfinished block.
@@ -99,8 +102,8 @@ class BlockWriter {
   std::uint64_t flights_end_ = 0;
 
   Page private_page_{};
-  bool private_open_ = false;       // a block begun from the private copy is unfinished
-  bool private_in_flight_ = false;  // or its write is done, but its sum is not computed yet
+  bool private_open_ = false;             // a block begun from the private copy is unfinished
+  bool private_in_flight_ = false;        // or its write is done, but its sum is not computed yet
   Sequence private_first_ = kNoSequence;  // of its block
 
   std::optional<std::uint64_t> missing_segment_;

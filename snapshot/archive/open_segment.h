@@ -40,12 +40,19 @@ struct OpenSegment {
   }
 };
 
+// What happens if the disk is full when a segment is needed.
+enum class WhenFull {
+  kFail,  // the journal fails
+  kWait,  // the preparation is retried until there is space
+};
+
 // The properties that all segments of a journal share.
 struct SegmentOptions {
   JournalFiles journal;
   SchemaLabel schema;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
+  WhenFull when_full = WhenFull::kFail;
 };
 
 // Opens segment files by their final or their unfinished names.

@@ -24,7 +24,10 @@ std::size_t slot_count(const JournalGeometry& geometry) {
 }  // namespace
 
 SegmentPool::SegmentPool(const SegmentOptions& options, std::uint64_t tag_base)
-    : files_(options), tag_base_(tag_base), slots_(slot_count(journal().geometry)) {
+    : files_(options),
+      tag_base_(tag_base),
+      when_full_(options.when_full),
+      slots_(slot_count(journal().geometry)) {
   for (Slot& slot : slots_) {
     slot.segment.sum_entries.reserve(journal().geometry.blocks_per_segment());
   }
@@ -93,7 +96,8 @@ bool SegmentPool::begin_next(const SegmentDemand& demand, std::uint64_t now_ns,
   while (is_taken(next_number_)) ++next_number_;
   const bool needed = demand.needed == next_number_;
   const bool pausing = retry_ns_ != UINT64_MAX && now_ns < retry_ns_;
-  if (next_number_ > demand.last || (pausing && !needed) || !failure_.ok()) return false;
+  const bool may_skip_pause = needed && when_full_ == WhenFull::kFail;
+  if (next_number_ > demand.last || (pausing && !may_skip_pause) || !failure_.ok()) return false;
   const auto slot = std::ranges::find(slots_, SlotState::kFree, &Slot::state);
   const auto free = std::ranges::find(preparations_, nullptr, &Preparation::slot);
   if (slot == slots_.end() || free == preparations_.end()) return false;
@@ -115,7 +119,9 @@ void SegmentPool::finish(Preparation& preparation, std::uint64_t now_ns) {
     preparation.slot->state = SlotState::kFree;
     next_number_ = std::min(next_number_, preparation.work.number());
     retry_ns_ = now_ns + kPreparationRetryNs;
-    if (preparation.was_needed) failure_ = preparation.work.failure();
+    const absl::Status& why = preparation.work.failure();
+    const bool waits = when_full_ == WhenFull::kWait && errc_of(why) == Errc::kNoSpace;
+    if (preparation.was_needed && !waits) failure_ = why;
   }
   preparation.slot = nullptr;
 }

@@ -7,10 +7,12 @@
 
 namespace lapwing {
 
-SyncCycle::SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base)
+SyncCycle::SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base,
+                     SessionOrigin* origin)
     : segments_(segments),
       journal_(segments.journal()),
       tag_base_(tag_base),
+      origin_(origin),
       durable_(first - 1),
       through_(first - 1) {
   requests_.reserve(2 * segments.size() + 1);
@@ -125,7 +127,8 @@ void SyncCycle::add_sum_syncs() {
 // Every segment gets its own entry, so that a full segment records the time of its last record.
 void SyncCycle::add_index_writes() {
   for_each_new_segment([&](OpenSegment& segment, Sequence, Sequence last) {
-    segment.index_wall_ns = std::max(segment.index_wall_ns, wall_ns_);
+    const std::uint64_t at_ns = origin_ != nullptr ? origin_->published_wall_ns(last) : wall_ns_;
+    segment.index_wall_ns = std::max(segment.index_wall_ns, at_ns);
     segment.time_entry = make_time_entry(journal_.journal_id, last, segment.index_wall_ns);
     requests_.add({WriteRequest::Kind::kWrite, segment.index.get(), segment.index_bytes,
                    std::as_bytes(std::span(&segment.time_entry, 1)), 0},

@@ -22,14 +22,16 @@
 #include "proto/ring_counters.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
+#include "snapshot/archive/session_origin.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 
 class SyncCycle {
  public:
-  // Durable starts at first - 1. Request tags start at `tag_base`.
-  SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base);
+  // Durable starts at first - 1. Request tags start at `tag_base`. The times of the index come from
+  // `origin`, or if it is null from begin(). Borrows both.
+  SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base, SessionOrigin* origin);
 
   bool active() const { return stage_ != Stage::kIdle; }
   // The end of the records that the running cycle makes durable, or durable() if none runs.
@@ -69,6 +71,7 @@ class SyncCycle {
   SegmentPool& segments_;
   const JournalFiles& journal_;
   const std::uint64_t tag_base_;
+  SessionOrigin* const origin_;
   RequestBatch requests_;
   Stage stage_ = Stage::kIdle;
   Sequence durable_;

@@ -27,17 +27,18 @@ bool SyncSchedule::partial_due(const Progress& progress, std::uint64_t now_ns) c
 }
 
 bool SyncSchedule::sync_due(const Progress& progress, std::uint64_t now_ns) const {
-  if (progress.archived <= progress.covered) return false;
-  const Sequence flush = std::min(flush_through_, progress.head);
-  if (flush > progress.covered && progress.archived >= flush) return true;
+  const Sequence provable = progress.provable();
+  if (provable <= progress.covered) return false;
+  const Sequence flush = std::min({flush_through_, progress.head, progress.provable_max});
+  if (flush > progress.covered && provable >= flush) return true;
   const std::uint64_t segment = geometry_.segment_of(progress.covered + 1);
-  if (progress.archived >= geometry_.segment_last(segment)) return true;
+  if (provable >= geometry_.segment_last(segment)) return true;
   if (!interval_passed(now_ns)) return false;
-  return progress.archived >= due_head_ || now_ns >= due_ns_ + interval_ns_;
+  return provable >= due_head_ || now_ns >= due_ns_ + interval_ns_;
 }
 
 void SyncSchedule::begun(const Progress& progress, std::uint64_t now_ns) {
-  const bool more = interval_ns_ != 0 && progress.head > progress.archived;
+  const bool more = interval_ns_ != 0 && progress.head > progress.provable();
   due_ns_ = more ? now_ns + interval_ns_ : UINT64_MAX;
   due_head_ = kNoSequence;
 }

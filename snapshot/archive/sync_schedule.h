@@ -2,9 +2,10 @@
 //
 // A partial block is due for a flush, after the sync interval, or after kIdlePartialNs without a
 // new record. A sync is due for a flush, for a full segment, or after the interval, which starts at
-// the first record that no sync covers. A due sync waits until the head as of its due time is
-// archived, so that it covers the partial block written for it. It waits at most one more interval,
-// so that syncs continue even if the disk lags behind.
+// the first record that no sync covers. A due sync waits until head, as of the time it became due,
+// is archived, so that it covers the partial block written for it. It waits at most one more
+// interval, so that a disk that lags behind still syncs. Records beyond `provable_max` are treated
+// as if they were not archived, and a flush does not wait for them.
 //
 // Thread safety: one thread.
 #pragma once
@@ -23,19 +24,24 @@ class SyncSchedule {
   SyncSchedule(const JournalGeometry& geometry, std::uint64_t interval_ns)
       : geometry_(geometry), interval_ns_(interval_ns) {}
 
-  // The journal's progress. `covered`: the end covered by the last sync that has begun.
+  // The progress of the journal. `covered`: the end of the last sync that has begun. A sync may
+  // cover the records up to `provable_max`, even if more are archived.
   struct Progress {
     Sequence head = 0;
     Sequence submitted = 0;
     Sequence archived = 0;
     Sequence covered = 0;
+    Sequence provable_max = kSequenceMax;
+
+    // What a sync that begins now covers.
+    Sequence provable() const { return archived < provable_max ? archived : provable_max; }
   };
 
   void request_flush(Sequence through);
   void observe(const Progress& progress, std::uint64_t now_ns);
   bool partial_due(const Progress& progress, std::uint64_t now_ns) const;
   bool sync_due(const Progress& progress, std::uint64_t now_ns) const;
-  // Records that a sync of everything archived has begun.
+  // Notes that a sync of everything provable has begun.
   void begun(const Progress& progress, std::uint64_t now_ns);
   // The next time at which something becomes due without other progress. UINT64_MAX: never.
   std::uint64_t next_ns(const Progress& progress, std::uint64_t now_ns) const;

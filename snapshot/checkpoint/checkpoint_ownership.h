@@ -9,9 +9,9 @@
 
 namespace lapwing {
 
-// Ok if <bus>/checkpoint and `directory`, <bus>/checkpoint/<fold>, are directories that belong to
-// the bus's owner, to root or to this user, and no other user can write to them. Also ok if they do
-// not exist. Errors: kNotPermitted, kNotALapwingFile (for example a link), with the remedy;
+// Checks <bus>/checkpoint and `directory`, which is <bus>/checkpoint/<fold>. Both must belong to
+// the bus's owner, to root or to this user, with no write access for others. They need not
+// exist. Errors: kNotPermitted, kNotALapwingFile (for example a link), with the remedy;
 // kSystem.
 absl::Status check_checkpoint_directory(const std::string& directory);
 

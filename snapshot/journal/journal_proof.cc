@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "lapwing/error.h"
+#include "snapshot/journal/absent_ranges.h"
 #include "snapshot/journal/segment_reader.h"
 
 namespace lapwing {
@@ -77,11 +78,17 @@ class Proof {
 }  // namespace
 
 std::vector<SequenceRange> record_ranges(const SessionLog& sessions, const Id128& journal_id,
-                                         Sequence open_last) {
+                                         Sequence open_last, std::span<const AbsentRange> absent) {
   std::vector<SequenceRange> ranges;
   for (const SessionRecord& session : sessions.sessions_of(journal_id)) {
-    const SequenceRange range{session.first(), session.end ? session.end->last : open_last};
-    if (!range.is_empty()) ranges.push_back(range);
+    SequenceRange range{session.first(), session.end ? session.end->last : open_last};
+    while (!range.is_empty()) {
+      const AbsentRange* const hole = range_from(absent, range.first);
+      const Sequence last = hole == nullptr ? range.last : std::min(range.last, hole->first - 1);
+      if (range.first <= last) ranges.push_back({range.first, last});
+      if (hole == nullptr) break;
+      range.first = hole->last + 1;
+    }
   }
   return ranges;
 }

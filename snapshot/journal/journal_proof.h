@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "lapwing/sequence.h"
+#include "snapshot/journal/absent_file.h"
 #include "snapshot/journal/journal_damage.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/session_log.h"
@@ -27,10 +29,12 @@ constexpr SequenceRange intersect(const SequenceRange& a, const SequenceRange& b
   return {a.first > b.first ? a.first : b.first, a.last < b.last ? a.last : b.last};
 }
 
-// The sequences used for records in this journal, ascending: its sessions without voids. A session
-// that has no end counts up to `open_last`.
+// The sequences of this journal that were used for records, ascending: its sessions, without voids
+// and without the ranges of `absent`, which are ascending. A session without an end counts up to
+// `open_last`.
 std::vector<SequenceRange> record_ranges(const SessionLog& sessions, const Id128& journal_id,
-                                         Sequence open_last);
+                                         Sequence open_last,
+                                         std::span<const AbsentRange> absent = {});
 
 enum class ProofDepth {
   kNames,    // the segments exist

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "snapshot/journal/absent_ranges.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_reader.h"
@@ -15,11 +16,6 @@
 
 namespace lapwing {
 namespace {
-
-struct Void {
-  Sequence first;
-  Sequence last;
-};
 
 JournalRun gap_to(Sequence last, GapCause cause, std::string detail = "") {
   JournalRun run;
@@ -30,7 +26,29 @@ JournalRun gap_to(Sequence last, GapCause cause, std::string detail = "") {
   return run;
 }
 
-// kRecordBytes 0 means the size in the geometry.
+std::string text_of(const AbsentRange& range) {
+  const std::string sequences = absl::StrCat("sequences ", range.first, " to ", range.last);
+  switch (range.cause) {
+    case GapCause::kVoid:
+      return "";
+    case GapCause::kPruned:
+      return sequences + " were removed at the origin before this mirror received them";
+    case GapCause::kDamaged:
+      return sequences + " are damaged at the origin of this mirror";
+    case GapCause::kUpstream:
+      return sequences + " were never archived by the origin of this mirror";
+    default:
+      return sequences + " did not reach this mirror from its origin";
+  }
+}
+
+JournalRun gap_over(const AbsentRange& range) {
+  JournalRun run = gap_to(range.last, range.cause, text_of(range));
+  run.is_recorded = true;
+  return run;
+}
+
+// kRecordBytes 0: the size in the geometry.
 template <std::size_t kRecordBytes>
 void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, std::uint64_t count,
                       std::byte* out) {
@@ -64,14 +82,14 @@ void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::
 
 struct JournalReader::State {
   State(SessionLog log, JournalFiles journal_files)
-      : sessions(std::move(log)), files(journal_files), reader(std::move(journal_files)) {
-    note_voids();
-  }
+      : sessions(std::move(log)), files(journal_files), reader(std::move(journal_files)) {}
 
-  void note_voids();
-  Sequence void_free_last(Sequence n) const;
+  absl::StatusOr<bool> note_absent();
+  Sequence last_present(Sequence n) const;
   Sequence first_of_journal() const;
   std::optional<JournalRun> gap_at(Sequence n, const JournalBounds& bounds) const;
+  absl::StatusOr<std::optional<JournalRun>> load(Sequence n, const JournalBounds& bounds,
+                                                 std::uint64_t room);
   absl::StatusOr<JournalRun> explain_unopened(Sequence n, Sequence limit,
                                               const absl::Status& status) const;
   absl::StatusOr<JournalRun> explain_missing(Sequence n, Sequence limit,
@@ -82,21 +100,22 @@ struct JournalReader::State {
   SessionLog sessions;
   JournalFiles files;
   SegmentReader reader;
-  std::vector<Void> voids;  // of this journal, ascending
+  std::vector<AbsentRange> absent;  // of this journal, ascending, with its voids
 };
 
-void JournalReader::State::note_voids() {
-  voids.clear();
-  for (const SessionRecord& session : sessions.sessions_of(files.journal_id)) {
-    if (!session.end || session.end->void_first == 0) continue;
-    voids.push_back({session.end->void_first, session.end->void_last});
-  }
+// Reads the ranges without records. Returns whether they have changed.
+absl::StatusOr<bool> JournalReader::State::note_absent() {
+  auto ranges = read_absent_ranges(sessions, files);
+  if (!ranges.ok()) return ranges.status();
+  const bool has_changed = *ranges != absent;
+  absent = *std::move(ranges);
+  return has_changed;
 }
 
-// Returns the last sequence before the next void. n must not be in a void.
-Sequence JournalReader::State::void_free_last(Sequence n) const {
-  const auto next = std::ranges::upper_bound(voids, n, {}, &Void::first);
-  return next == voids.end() ? UINT64_MAX : next->first - 1;
+// Returns the last sequence before the next range without records. n must not be in one.
+Sequence JournalReader::State::last_present(Sequence n) const {
+  const AbsentRange* const next = range_from(absent, n);
+  return next == nullptr ? UINT64_MAX : next->first - 1;
 }
 
 // Returns the first sequence of the journal's first session, which must exist.
@@ -107,15 +126,15 @@ Sequence JournalReader::State::first_of_journal() const {
 // Returns the gap at n if one is known without opening a file.
 std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
                                                        const JournalBounds& bounds) const {
-  const auto there = std::ranges::lower_bound(voids, n, {}, &Void::last);
-  if (there != voids.end() && n >= there->first) return gap_to(there->last, GapCause::kVoid);
+  const AbsentRange* const range = range_from(absent, n);
+  if (range != nullptr && range->contains(n)) return gap_over(*range);
   const bool is_open = reader.is_open(files.geometry.segment_of(n));
   if (n < bounds.oldest && !is_open) return gap_to(bounds.oldest - 1, GapCause::kPruned);
   return std::nullopt;
 }
 
-// Explains why n's segment could not be opened: it was pruned since, lost, or is damaged as a
-// whole. `limit` is the last sequence that may be read; there is no void before it.
+// Explains why the segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
+// `limit` is the last sequence that may be read, and no sequence up to it is known to be absent.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {
   const std::string message(status.message());
@@ -163,6 +182,30 @@ JournalRun JournalReader::State::missing_to(Sequence last, std::string detail) c
   return run;
 }
 
+// Loads and verifies n and the records after it, if it is archived. Returns the gap if there is one.
+absl::StatusOr<std::optional<JournalRun>> JournalReader::State::load(Sequence n,
+                                                                     const JournalBounds& bounds,
+                                                                     std::uint64_t room) {
+  if (auto gap = gap_at(n, bounds)) return gap;
+  if (n > bounds.archived) return std::nullopt;
+  const std::uint64_t segment = files.geometry.segment_of(n);
+  const Sequence limit = std::min(bounds.archived, last_present(n));
+  if (!reader.is_open(segment)) {
+    const absl::Status opened = reader.open(segment);
+    if (!opened.ok()) {
+      auto why = explain_unopened(n, limit, opened);
+      if (!why.ok()) return why.status();
+      return *std::move(why);
+    }
+  }
+  const Sequence load_limit = std::min(limit, files.geometry.segment_last(segment));
+  const auto damage = reader.load(n, bounds.durable, load_limit, room);
+  if (!damage) return std::nullopt;
+  if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
+  reader.close();  // so that the next read tries to open them again
+  return missing_to(damage->last, damage->text());
+}
+
 // Copies records from n on, which must be in the reader's window.
 std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit, std::span<std::byte> out) {
   const std::size_t record_bytes = files.geometry.record_bytes;
@@ -192,8 +235,10 @@ absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::open(Disk& disk,
                                    " has no session of journal ", journal_id.hex()));
   }
   JournalFiles files = journal_files_of(disk, journal_root, of_journal.back().begin);
-  return std::unique_ptr<JournalReader>(
-      new JournalReader(std::make_unique<State>(std::move(*sessions), std::move(files))));
+  auto state = std::make_unique<State>(std::move(*sessions), std::move(files));
+  const auto noted = state->note_absent();
+  if (!noted.ok()) return noted.status();
+  return std::unique_ptr<JournalReader>(new JournalReader(std::move(state)));
 }
 
 JournalReader::JournalReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -206,11 +251,15 @@ const SessionLog& JournalReader::sessions() const {
   return state_->sessions;
 }
 
+std::span<const AbsentRange> JournalReader::absent() const {
+  return state_->absent;
+}
+
 absl::Status JournalReader::refresh() {
   state_->reader.close();
   const absl::Status status = state_->sessions.refresh();
-  state_->note_voids();
-  return status;
+  const auto noted = state_->note_absent();
+  return status.ok() ? noted.status() : status;
 }
 
 absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& bounds,
@@ -220,24 +269,19 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("a read of sequence ", n, " into ", out.size(), " bytes"));
   }
-  SegmentReader& reader = state_->reader;
   JournalRun run;
-  if (!reader.proves(n)) {
-    if (auto gap = state_->gap_at(n, bounds)) return *std::move(gap);
-    if (n > bounds.archived) return run;
-    const std::uint64_t segment = geometry.segment_of(n);
-    const Sequence limit = std::min(bounds.archived, state_->void_free_last(n));
-    if (!reader.is_open(segment)) {
-      const absl::Status opened = reader.open(segment);
-      if (!opened.ok()) return state_->explain_unopened(n, limit, opened);
-    }
-    const Sequence load_limit = std::min(limit, geometry.segment_last(segment));
+  if (!state_->reader.proves(n)) {
     const std::uint64_t room = out.size() / geometry.record_bytes;
-    if (auto damage = reader.load(n, bounds.durable, load_limit, room)) {
-      if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
-      reader.close();  // so the next read tries to open them again
-      return state_->missing_to(damage->last, damage->text());
+    auto gap = state_->load(n, bounds, room);
+    if (gap.ok() && *gap && !(*gap)->is_recorded) {
+      // A mirror may have given up the range since its list was read.
+      const auto has_changed = state_->note_absent();
+      if (!has_changed.ok()) return has_changed.status();
+      if (*has_changed) gap = state_->load(n, bounds, room);
     }
+    if (!gap.ok()) return gap.status();
+    if (*gap) return **std::move(gap);
+    if (n > bounds.archived) return run;
   }
   run.count = state_->copy_out(n, bounds.archived, out);
   return run;
@@ -263,14 +307,16 @@ absl::StatusOr<MappedRun> JournalReader::map(Sequence n, const JournalBounds& bo
         absl::StrCat("record ", n, " is pruned; the journal begins with ", bounds.oldest));
   }
   Sequence first = std::max(geometry.segment_first(segment), state_->first_of_journal());
-  for (const Void& there : state_->voids) {
-    if (n >= there.first && n <= there.last) {
-      return make_error(Errc::kNotFound, absl::StrCat("there is no record ", n, ": a void from ",
-                                                      there.first, " to ", there.last));
+  if (const auto noted = state_->note_absent(); !noted.ok()) return noted.status();
+  for (const AbsentRange& range : state_->absent) {
+    if (range.contains(n)) {
+      return make_error(Errc::kNotFound,
+                        absl::StrCat("there is no record ", n, ": sequences ", range.first, " to ",
+                                     range.last, " are absent (", name_of(range.cause), ")"));
     }
-    if (there.last < n) first = std::max(first, there.last + 1);
+    if (range.last < n) first = std::max(first, range.last + 1);
   }
-  const Sequence last = std::min(segment_last, state_->void_free_last(n));
+  const Sequence last = std::min(segment_last, state_->last_present(n));
   absl::StatusOr<SegmentMapping> mapping = map_segment(state_->files, first, last);
   if (mapping.ok()) return MappedRun{first, last - first + 1, *std::move(mapping)};
   if (errc_of(mapping.status()) != Errc::kNotFound) return mapping.status();
@@ -303,8 +349,9 @@ absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
   if (session.end) {
     bounds.durable = session.end->last;
   } else {
-    const auto walk =
-        walk_sums(state_->files, retained->segments, session.first(), session.reserved_through);
+    const auto noted = state_->note_absent();
+    if (!noted.ok()) return noted.status();
+    const auto walk = walk_open_session(state_->files, *retained, session, state_->absent);
     if (!walk.ok()) return walk.status();
     bounds.durable = walk->durable;
   }

@@ -18,6 +18,7 @@
 #include "lapwing/gap.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
+#include "snapshot/journal/absent_file.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/segment_map.h"
 #include "snapshot/journal/session_log.h"
@@ -28,11 +29,13 @@ namespace lapwing {
 struct JournalRun {
   std::uint64_t count = 0;  // records copied, sequences n … n + count - 1
   bool gap = false;
-  Sequence gap_last = 0;             // the gap is n … gap_last
-  GapCause cause = GapCause::kVoid;  // kVoid, kPruned or kDamaged
-  std::string detail;                // damaged: file, offset, sequence
-  // kDamaged because a file is missing. If the file is restored, another read may find it, unless
-  // its directory was removed.
+  Sequence gap_last = 0;  // the gap is n … gap_last
+  GapCause cause = GapCause::kVoid;
+  // The gap is in `sessions` or `absent`, so no later read finds its records.
+  bool is_recorded = false;
+  std::string detail;  // damaged: file, offset, sequence; absent: why; else empty
+  // kDamaged because a file is missing. Another read may find it, if it is restored, unless its
+  // directory was removed.
   bool missing_file = false;
   AnchorState directory = AnchorState::kStands;  // the journal's, if a file is missing
 };
@@ -65,7 +68,9 @@ class JournalReader {
 
   const JournalGeometry& geometry() const;
   const SessionLog& sessions() const;
-  // Reads `sessions` again and closes the open files. Call it after a session change.
+  // The ranges without records, ascending: voids, and in a mirror what its origin does not have.
+  std::span<const AbsentRange> absent() const;
+  // Reads `sessions` and `absent` again and closes the open files. Call it after a session change.
   absl::Status refresh();
 
   // Copies records n, n+1, … (packed, record_bytes each) as long as they are at or below
@@ -73,7 +78,9 @@ class JournalReader {
   //
   // If the journal does not have record n, returns a gap with its cause and its end:
   // - kVoid, up to the void's end.
-  // - kPruned, below bounds.oldest or below the sequence that retention has since recorded, except
+  // - The recorded cause, up to the end of a range in `absent`. The file is read again before any
+  //   other gap is returned.
+  // - kPruned, below bounds.oldest or below the sequence that retention has recorded since, except
   //   in the open segment.
   // - kDamaged, up to the end of the damaged block, the segment with a damaged header, or the
   //   consecutive missing segments. The next read looks for a missing file again.
@@ -82,9 +89,9 @@ class JournalReader {
   absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds,
                                   std::span<std::byte> out);
 
-  // Maps and verifies the records of the finished segment that contains n, up to the next void on
-  // both sides of n. Errors: kInvalidArgument; kWouldBlock (the segment is not completely durable);
-  // kNotFound (n is in a void); kPruned, kDamaged; those of map_segment().
+  // Maps and verifies the records of the finished segment that contains n, up to the next void or
+  // absent range on both sides of n. Errors: kInvalidArgument; kWouldBlock (the segment is not completely durable);
+  // kNotFound (n is in a void or absent); kPruned, kDamaged; those of map_segment().
   absl::StatusOr<MappedRun> map(Sequence n, const JournalBounds& bounds);
 
   // Returns a sequence such that reading from it misses no record published at or after `wall_ns`.

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -39,12 +40,42 @@ absl::Status damaged_log(const std::string& where, const std::string& what) {
 
 absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& directory,
                                             const std::string& name, std::uint64_t lock_retry_ns) {
-  SessionLog log(SessionFiles(disk, directory, name));
+  return open_writer(SessionLog(SessionFiles(disk, directory, name)), lock_retry_ns);
+}
+
+absl::StatusOr<SessionLog> SessionLog::open_mirror(Disk& disk, const std::string& directory,
+                                                   std::uint64_t lock_retry_ns) {
+  SessionLog log(SessionFiles(disk, directory, kSessionsFileName));
+  log.version_ = kMirrorSessionVersion;
+  return open_writer(std::move(log), lock_retry_ns);
+}
+
+absl::StatusOr<SessionLog> SessionLog::open_writer(SessionLog log, std::uint64_t lock_retry_ns) {
   absl::Status status = log.files_.open_to_write(lock_retry_ns);
   if (status.ok()) status = log.load();
+  if (status.ok()) status = log.check_origin();
   if (status.ok()) status = log.heal();
   if (!status.ok()) return status;
   return log;
+}
+
+absl::Status SessionLog::check_not_mirror() const {
+  if (!is_mirror()) return absl::OkStatus();
+  return make_error(
+      Errc::kInUse,
+      absl::StrCat(files_.path(0),
+                   ": this is the mirror of a bus on another host, which alone can publish to it. "
+                   "Publish on that host, or use another bus directory. If that host is lost, "
+                   "`lapwing relay detach` turns the mirror into a bus of this host."));
+}
+
+absl::Status SessionLog::check_origin() const {
+  if (version_ != kMirrorSessionVersion) return check_not_mirror();
+  if (is_mirror() || sessions().empty()) return absl::OkStatus();
+  return make_error(Errc::kInUse,
+                    absl::StrCat(files_.path(0),
+                                 ": this bus belongs to this host and is not a "
+                                 "mirror. Use another bus directory for the mirror."));
 }
 
 absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::string& directory,
@@ -111,7 +142,8 @@ absl::Status SessionLog::load_front() {
     const absl::Status status = files_.read(copy, 0, std::span(&rows[copy], 1));
     if (!status.ok()) return status;
     const bool is_head = state_of(rows[copy], 0) == EntryState::kValid &&
-                         rows[copy].version == kSessionVersion &&
+                         rows[copy].version >= kSessionVersion &&
+                         rows[copy].version <= kMirrorSessionVersion &&
                          rows[copy].kind == SessionEntryKind::kShortened;
     if (is_head && (head == nullptr || rows[copy].through > head->through)) head = &rows[copy];
   }
@@ -188,11 +220,11 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
   }
   const std::size_t good = states[0] == EntryState::kValid ? 0 : 1;
   const SessionEntry& entry = good == 0 ? in_first : in_copy;
-  if (entry.version < kSessionVersionMin || entry.version > kSessionVersion) {
+  if (entry.version < kSessionVersionMin || entry.version > kMirrorSessionVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat(files_.where(index), ": version ", entry.version,
                                    ", but this program reads versions ", kSessionVersionMin, " to ",
-                                   kSessionVersion, ". Use the release that wrote it."));
+                                   kMirrorSessionVersion, ". Use the release that wrote it."));
   }
   if (entry.version != version_for(entry)) {
     return damaged_log(files_.where(index), "a row of another version than its journal's");
@@ -208,9 +240,9 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
 }
 
 void SessionLog::take_row(const SessionEntry& entry) {
-  table_.add(entry);
-  next_index_ = entry.index + 1;
   last_row_hash_ = hash_of(entry);
+  table_.add(entry, last_row_hash_);
+  next_index_ = entry.index + 1;
 }
 
 // Syncs both copies even if they agree, because a killed writer may have left a page unsynced.
@@ -235,7 +267,7 @@ std::uint32_t SessionLog::version_for(const SessionEntry& entry) const {
 
 absl::Status SessionLog::append(SessionEntry entry) {
   if (!failure_.ok()) return failure_;
-  if (entry.version == 0) entry.version = kSessionVersion;
+  if (entry.version == 0) entry.version = version_;
   entry.version = version_for(entry);
   const std::string defect = table_.defect(entry);
   if (!defect.empty()) {
@@ -253,6 +285,7 @@ absl::Status SessionLog::append(SessionEntry entry) {
   if (entry.version == 1) {
     entry.source_fingerprint = entry.metadata_hash = entry.previous_hash = 0;
   }
+  if (entry.version != kMirrorSessionVersion) entry.origin_row = entry.origin_hash = 0;
   entry.checksum = checksum_of(entry);
   failure_ = files_.write(entry);
   if (failure_.ok()) take_row(entry);
@@ -269,15 +302,16 @@ absl::Status SessionLog::forget_before(std::size_t count) {
   SessionEntry before{};
   absl::Status read = files_.read(0, first_kept - 1, std::span(&before, 1));
   if (!read.ok()) return read;
-  failure_ = write_front(first_kept, hash_of(before));
+  failure_ = write_front(first_kept, hash_of(before), sessions()[count].begin.version);
   if (!failure_.ok()) return failure_;
   table_.drop_front(count);
   return files_.give_back_before(first_row_);
 }
 
-absl::Status SessionLog::write_front(std::uint64_t first_row, std::uint64_t dropped_hash) {
+absl::Status SessionLog::write_front(std::uint64_t first_row, std::uint64_t dropped_hash,
+                                     std::uint32_t version) {
   SessionEntry head{};
-  head.version = kSessionVersion;
+  head.version = std::max(version, kSessionVersion);
   head.kind = SessionEntryKind::kShortened;
   head.through = first_row;
   head.wall_ns = wall_ns();
@@ -300,7 +334,9 @@ absl::Status SessionLog::copy_sessions(const SessionLog& from) {
 absl::Status SessionLog::append_sessions(const SessionLog& from) {
   absl::Status status;
   if (from.first_row_ > 0) {
-    status = write_front(from.first_row_, from.dropped_hash_);
+    const std::uint32_t version =
+        from.sessions().empty() ? kSessionVersion : from.sessions().front().begin.version;
+    status = write_front(from.first_row_, from.dropped_hash_, version);
     table_.restart(true);
     next_index_ = first_row_;
     last_row_hash_ = dropped_hash_;
@@ -311,7 +347,7 @@ absl::Status SessionLog::append_sessions(const SessionLog& from) {
       set_text(row.ring_path, from.ring_path());
     }
     if (status.ok()) status = append(row);
-    if (status.ok() && session.reserved_through != 0) {
+    if (status.ok() && session.reserved_through != 0 && !session.begin.is_mirrored()) {
       status = append_reservation(session.reserved_through);
     }
     if (!status.ok() || !session.end) return status;
@@ -322,6 +358,8 @@ absl::Status SessionLog::append_sessions(const SessionLog& from) {
     row.void_first = session.end->void_first;
     row.void_last = session.end->void_last;
     row.wall_ns = session.end->wall_ns;
+    row.origin_row = session.end->origin_row;
+    row.origin_hash = session.end->origin_hash;
     status = append(row);
   }
   return status;

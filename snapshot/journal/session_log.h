@@ -12,8 +12,11 @@
 // space in between is released. Every other row keeps its offset, so readers that have the files
 // open are not affected. If only one copy was shortened, that copy is used.
 //
-// A journal root that has segments, but no log or an empty one, is damaged, not new: it is unknown
-// which sequences were used. `lapwing repair` rebuilds the log.
+// The log of a mirror has rows of version 3, which repeat those of the origin by value. It has no
+// reservations, and its first session may begin at any sequence. A publisher of this host is refused.
+//
+// A journal root with segments but without a log, or with a log without entries, is damaged, not
+// new: it is unknown which sequences were used. `lapwing repair` rebuilds the log.
 //
 // Invariants
 //  1. Every reported session is valid in at least one copy and obeys session_rules.h.
@@ -56,13 +59,17 @@ class SessionLog {
  public:
   // `directory` contains `sessions`. Creates the files if they are missing. Use another `name` for
   // a log that will replace this one. Errors: kInUse if another process is still writing it after
-  // lock_retry_ns (nothing is changed); kDamaged with file, entry and offset; kNoSpace,
-  // kNotPermitted, kSystem.
+  // lock_retry_ns, or if it is the log of a mirror. Nothing is changed then. kDamaged with file,
+  // entry and offset; kNoSpace, kNotPermitted, kSystem.
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // `bytes_max` applies to each of the two files. Errors: kNotFound if neither files nor segments
-  // exist, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
+  // The same for the log of a mirror. Its new rows have version 3. Errors: those of open(); kInUse if
+  // it is the log of a bus of this host.
+  static absl::StatusOr<SessionLog> open_mirror(Disk& disk, const std::string& directory,
+                                                std::uint64_t lock_retry_ns = kLockRetryNs);
+  // `bytes_max` applies to each of the two files. Errors: kNotFound if there are neither files nor
+  // segments, kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than
   // bytes_max).
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory,
                                                    std::uint64_t bytes_max = UINT64_MAX);
@@ -82,6 +89,10 @@ class SessionLog {
   }
   // The path of the last session's ring file; empty if it no longer has one.
   const std::string& ring_path() const { return table_.ring_path(); }
+  // Whether this is the log of a mirror. A mirror that was detached from its origin is not one.
+  bool is_mirror() const { return table_.is_mirror(); }
+  // kInUse if this is the log of a mirror: only the origin's publisher may change its history.
+  absl::Status check_not_mirror() const;
   // Rows that were dropped at the front.
   std::uint64_t dropped() const { return first_row_; }
 
@@ -89,8 +100,9 @@ class SessionLog {
   absl::Status refresh();
 
   // Appends to both copies and syncs them. Index, version, hash and checksum are filled in here,
-  // and wall_ns if it is 0. A new journal has the newest version unless `entry` has another. A
-  // session that continues a version 1 journal gets version 1 rows, without the later fields.
+  // and wall_ns if it is 0. The rows of a new journal have version 2, or 3 in the log of a mirror,
+  // unless `entry` has another. A session that continues a journal of version 1 gets rows of
+  // version 1, without the later fields.
   // Returns kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
   // Appends another log's sessions to this one, which must be empty, and syncs once. Version 1 rows
@@ -124,6 +136,7 @@ class SessionLog {
   static constexpr std::size_t kCopies = SessionFiles::kCopies;
 
   explicit SessionLog(SessionFiles files) : files_(std::move(files)) {}
+  static absl::StatusOr<SessionLog> open_writer(SessionLog log, std::uint64_t lock_retry_ns);
   static absl::StatusOr<SessionLog> open_reader(SessionLog log, absl::Status& damage);
   absl::Status load();
   absl::Status load_front();
@@ -132,12 +145,14 @@ class SessionLog {
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);
   void take_row(const SessionEntry& entry);
+  absl::Status check_origin() const;
   absl::Status heal();
   SessionEntry entry_of_last(SessionEntryKind kind) const;
   std::uint32_t version_for(const SessionEntry& entry) const;
   absl::Status check_rows(std::uint64_t rows) const;
   absl::Status append_sessions(const SessionLog& from);
-  absl::Status write_front(std::uint64_t first_row, std::uint64_t dropped_hash);
+  absl::Status write_front(std::uint64_t first_row, std::uint64_t dropped_hash,
+                           std::uint32_t version);
 
   SessionFiles files_;
   SessionTable table_;
@@ -146,7 +161,8 @@ class SessionLog {
   std::uint64_t next_index_ = 0;
   std::uint64_t dropped_hash_ = 0;  // of the last dropped row
   std::uint64_t last_row_hash_ = 0;
-  std::uint64_t bytes_max_ = UINT64_MAX;  // of each file
+  std::uint64_t bytes_max_ = UINT64_MAX;     // of each file
+  std::uint32_t version_ = kSessionVersion;  // of new rows
   absl::Status failure_;
 };
 

@@ -1,5 +1,7 @@
 #include "snapshot/journal/session_log.h"
 
+#include <xxhash.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -151,6 +153,23 @@ TEST_CASE("Appended rows are read back by both writer and reader") {
   REQUIRE(files.read()->find(id(77)) == nullptr);
   REQUIRE(files.read()->ring_path() == "/dev/shm/lapwing-0/ring");
   REQUIRE(files.read()->last()->begin.wall_ns > 0);
+}
+
+TEST_CASE("A session has the index and the hash of its begin row and of its end row") {
+  Sessions files;
+  const std::string bytes = files.bytes(0);
+  const auto hash_of = [&](std::size_t row) { return XXH3_64bits(bytes.data() + row * 512, 512); };
+  const auto log = files.read();
+  const SessionRecord& first = log->sessions()[0];
+  CHECK(first.row_index == 0);
+  CHECK(first.row_hash == hash_of(0));
+  CHECK(first.end_row_index == 2);
+  CHECK(first.end_row_hash == hash_of(2));
+  const SessionRecord& second = log->sessions()[1];
+  CHECK(second.row_index == 3);
+  CHECK(second.row_hash == hash_of(3));
+  CHECK(second.end_row_index == 0);
+  CHECK(second.end_row_hash == 0);
 }
 
 TEST_CASE("A void is found by every sequence in it, and by no other") {

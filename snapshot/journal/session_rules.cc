@@ -26,7 +26,19 @@ std::string continuation_defect(const SessionRecord& before, const SessionEntry&
   return "";
 }
 
+// For a row of version 3.
+std::string mirror_defect(const SessionEntry& row) {
+  const bool is_begin = row.kind == SessionEntryKind::kBegin;
+  if (is_begin && (!row.boot_id.is_zero() || row.ring_path[0] != '\0')) {
+    return "a session of a mirror with a boot or a ring";
+  }
+  const bool is_own_end = row.kind == SessionEntryKind::kEnd && row.origin_hash == 0;
+  if (is_own_end && row.how != SessionEnd::kFailed) return "an end that no origin wrote";
+  return "";
+}
+
 std::string reserve_defect(const SessionRecord& session, const SessionEntry& reserve) {
+  if (session.begin.is_mirrored()) return "a reservation in the log of a mirror";
   if (reserve.through < session.first() || reserve.through <= session.reserved_through) {
     return absl::StrCat("a reservation through ", reserve.through, " reserves nothing");
   }
@@ -74,7 +86,9 @@ SessionBegin::SessionBegin(const SessionEntry& row)
       schema_hash(row.schema_hash),
       source_fingerprint(row.source_fingerprint),
       metadata_hash(row.metadata_hash),
-      has_ring(row.ring_path[0] != '\0') {
+      has_ring(row.ring_path[0] != '\0'),
+      origin_row(row.origin_row),
+      origin_hash(row.origin_hash) {
   std::memcpy(schema, row.schema, sizeof schema);
 }
 
@@ -97,6 +111,8 @@ SessionEntry SessionBegin::row() const {
   row.source_fingerprint = source_fingerprint;
   row.metadata_hash = metadata_hash;
   if (has_ring) set_text(row.ring_path, kFormerRing);
+  row.origin_row = origin_row;
+  row.origin_hash = origin_hash;
   return row;
 }
 
@@ -106,7 +122,9 @@ EndOfSession::EndOfSession(const SessionEntry& row)
       last(row.last),
       void_first(row.void_first),
       void_last(row.void_last),
-      wall_ns(row.wall_ns) {}
+      wall_ns(row.wall_ns),
+      origin_row(row.origin_row),
+      origin_hash(row.origin_hash) {}
 
 std::string session_geometry_defect(const SessionBegin& begin) {
   if (begin.record_bytes < kRecordBytesMin || begin.record_bytes > kRecordBytesMax ||
@@ -133,24 +151,39 @@ std::span<const SessionRecord> SessionTable::sessions_of(const Id128& journal_id
   return std::span(sessions_).subspan(span.first, span.last - span.first + 1);
 }
 
+bool SessionTable::is_mirror() const {
+  if (sessions_.empty() || !sessions_.back().begin.is_mirrored()) return false;
+  return !sessions_.back().end || sessions_.back().end->origin_hash != 0;
+}
+
 std::string SessionTable::begin_defect(const SessionEntry& begin) const {
   if (begin.journal_id.is_zero() || begin.session_id.is_zero()) return "a session without an id";
   const std::string geometry = session_geometry_defect(begin);
-  if (!geometry.empty()) return geometry;
-  if (sessions_.empty()) {
-    if (was_shortened_ || begin.first == 1) return "";
-  } else {
+  return geometry.empty() ? order_defect(begin) : geometry;
+}
+
+// For a begin that is valid by itself.
+std::string SessionTable::order_defect(const SessionEntry& begin) const {
+  const bool is_mirrored = begin.version == kMirrorSessionVersion;
+  // A mirror may begin, or return to its origin, when the origin no longer lists older sessions.
+  const bool may_begin_late = is_mirrored || (was_shortened_ && sessions_.empty());
+  if (!sessions_.empty()) {
     const SessionRecord& before = sessions_.back();
     if (!before.end) return "a session begins before the last one has ended";
+    if (is_mirror() != is_mirrored) return "a mirrored session and one of this host in one history";
     if (positions_.contains(begin.session_id.bytes)) return "a session begins twice";
     if (before.begin.journal_id == begin.journal_id) return continuation_defect(before, begin);
     if (journals_.contains(begin.journal_id.bytes)) return "a discarded journal is continued";
-    if (begin.first == 1) return "";
   }
+  if (begin.first == 1 || (may_begin_late && begin.first > 1)) return "";
   return absl::StrCat("a new journal begins at sequence ", begin.first, ", not at 1");
 }
 
 std::string SessionTable::defect(const SessionEntry& row) const {
+  if (row.version == kMirrorSessionVersion) {
+    const std::string defect = mirror_defect(row);
+    if (!defect.empty()) return defect;
+  }
   if (row.kind == SessionEntryKind::kBegin) return begin_defect(row);
   if (row.kind != SessionEntryKind::kReserve && row.kind != SessionEntryKind::kEnd) {
     return absl::StrCat("an entry of unknown kind ", static_cast<std::uint32_t>(row.kind));
@@ -164,10 +197,11 @@ std::string SessionTable::defect(const SessionEntry& row) const {
                                                 : end_defect(session, row);
 }
 
-void SessionTable::add(const SessionEntry& row) {
+void SessionTable::add(const SessionEntry& row, std::uint64_t hash) {
   switch (row.kind) {
     case SessionEntryKind::kBegin:
-      sessions_.push_back({row, 0, std::nullopt, row.index});
+      sessions_.push_back({row, 0, std::nullopt, row.index, hash});
+      if (row.version == kMirrorSessionVersion) sessions_.back().reserved_through = kSequenceMax;
       ring_path_ = get_text(row.ring_path);
       if (ring_path_ == kFormerRing) ring_path_.clear();
       enter(sessions_.size() - 1);
@@ -177,6 +211,8 @@ void SessionTable::add(const SessionEntry& row) {
       break;
     case SessionEntryKind::kEnd:
       sessions_.back().end = row;
+      sessions_.back().end_row_index = row.index;
+      sessions_.back().end_row_hash = hash;
       break;
     case SessionEntryKind::kShortened:
       break;

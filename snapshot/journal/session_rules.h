@@ -44,7 +44,11 @@ struct SessionBegin {
   std::uint64_t schema_hash = 0;
   std::uint64_t source_fingerprint = 0;  // 0 in version 1
   std::uint64_t metadata_hash = 0;       // 0 in version 1
-  bool has_ring = false;                 // false if `lapwing repair` made the session
+  bool has_ring = false;  // it had a ring file; false in a mirror, and if `lapwing repair` made it
+  std::uint64_t origin_row = 0;  // this and origin_hash: 0 except in version 3
+  std::uint64_t origin_hash = 0;
+
+  bool is_mirrored() const { return version == kMirrorSessionVersion; }
 
   SessionEntry row() const;  // without an existing ring file
 };
@@ -60,6 +64,8 @@ struct EndOfSession {
   std::uint64_t void_first = 0;
   std::uint64_t void_last = 0;
   std::uint64_t wall_ns = 0;
+  std::uint64_t origin_row = 0;  // this and origin_hash: 0 except in version 3
+  std::uint64_t origin_hash = 0;
 
   // The sequence after the session's last record and void.
   Sequence next() const { return (void_last != 0 ? void_last : last) + 1; }
@@ -68,9 +74,13 @@ struct EndOfSession {
 // One session, combined from its rows.
 struct SessionRecord {
   SessionBegin begin;
-  Sequence reserved_through = 0;  // 0: no reservation was synced, so nothing was published
+  // 0: no reservation was synced, so nothing was published. kSequenceMax in a mirror.
+  Sequence reserved_through = 0;
   std::optional<EndOfSession> end;
-  std::uint64_t row_index = 0;  // of the begin row
+  std::uint64_t row_index = 0;      // of the begin row
+  std::uint64_t row_hash = 0;       // XXH3-64 of its 512 bytes
+  std::uint64_t end_row_index = 0;  // and end_row_hash: 0 without an end
+  std::uint64_t end_row_hash = 0;
 
   Sequence first() const { return begin.first; }
 };
@@ -88,11 +98,14 @@ class SessionTable {
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const;
   // The path of the last session's ring file; empty if it no longer has one.
   const std::string& ring_path() const { return ring_path_; }
+  // Whether the log repeats the sessions of an origin: its last row has version 3 and is not an end
+  // that the mirror wrote itself.
+  bool is_mirror() const;
 
   // Returns why `row` cannot be the next one; empty if it can.
   std::string defect(const SessionEntry& row) const;
-  // Adds a row without a defect.
-  void add(const SessionEntry& row);
+  // Adds a row without a defect. `hash`: XXH3-64 of its 512 bytes.
+  void add(const SessionEntry& row, std::uint64_t hash);
   // Forgets everything. If the log was shortened, the next rows may begin in the middle of a
   // journal.
   void restart(bool was_shortened);
@@ -105,6 +118,7 @@ class SessionTable {
     std::size_t last = 0;
   };
   std::string begin_defect(const SessionEntry& begin) const;
+  std::string order_defect(const SessionEntry& begin) const;
   void enter(std::size_t position);
 
   std::vector<SessionRecord> sessions_;

@@ -14,16 +14,31 @@ enum class WalkStep { kGoOn, kBreak };
 // Walks one segment's entries at a time.
 class Walk {
  public:
-  Walk(const JournalFiles& files, const std::vector<std::uint64_t>& segments, Sequence first,
-       Sequence through)
-      : files_(files), segments_(segments), through_(through) {
-    // Only durable records are ever pruned.
-    const Sequence pruned = files.geometry.segment_first(segments.front()) - 1;
-    result_.durable = std::max(first - 1, std::min(pruned, through));
+  // `may_lack_segments`: a segment that is not in `segments` ends the walk. Otherwise, one before the
+  // last of them is damage.
+  Walk(const JournalFiles& files, std::span<const std::uint64_t> segments, bool may_lack_segments,
+       Sequence durable, Sequence through)
+      : files_(files),
+        segments_(segments),
+        may_lack_segments_(may_lack_segments),
+        through_(through) {
+    result_.durable = durable;
     entries_.resize(files.geometry.blocks_per_segment());
   }
 
-  absl::StatusOr<WalkStep> segment(std::uint64_t segment, std::uint64_t first_block) {
+  // Walks from the block of `first` on, in segments from `segment` on.
+  absl::StatusOr<SumWalk> run(std::uint64_t segment, Sequence first) {
+    const JournalGeometry& geometry = files_.geometry;
+    for (const std::uint64_t last = geometry.segment_of(through_); segment <= last; ++segment) {
+      const auto step = walk(segment, geometry.block_of(first));
+      if (!step.ok()) return step.status();
+      if (*step == WalkStep::kBreak) break;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  absl::StatusOr<WalkStep> walk(std::uint64_t segment, std::uint64_t first_block) {
     const auto file = open_file(*files_.disk, files_.path(segment, "sum"), {OpenMode::kRead});
     const Errc code = errc_of(file.status());
     if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return missing(segment);
@@ -43,9 +58,6 @@ class Walk {
     return WalkStep::kGoOn;
   }
 
-  SumWalk result() const { return result_; }
-
- private:
   WalkStep take(std::uint64_t segment, std::uint64_t block, const SumEntry& entry) {
     const JournalGeometry& geometry = files_.geometry;
     const Sequence first = geometry.block_first(block);
@@ -66,7 +78,9 @@ class Walk {
 
   // A .jnl file always has its companion, and a .jnl file is missing only after the end.
   WalkStep missing(std::uint64_t segment) {
-    if (segments_.back() < segment) return WalkStep::kBreak;
+    const bool is_expected = may_lack_segments_ ? std::ranges::binary_search(segments_, segment)
+                                                : segment <= segments_.back();
+    if (!is_expected) return WalkStep::kBreak;
     note({files_.path(segment, "sum"), 0, files_.geometry.segment_first(segment),
           files_.geometry.segment_last(segment), "the file is missing"});
     return WalkStep::kGoOn;
@@ -86,7 +100,8 @@ class Walk {
   }
 
   const JournalFiles& files_;
-  const std::vector<std::uint64_t>& segments_;
+  const std::span<const std::uint64_t> segments_;  // ascending
+  const bool may_lack_segments_;
   const Sequence through_;
   std::vector<SumEntry> entries_;
   SumWalk result_;
@@ -99,15 +114,24 @@ absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
                                   Sequence through) {
   const JournalGeometry& geometry = files.geometry;
   if (through < first || segments.empty()) return SumWalk{first - 1, std::nullopt};
-  Walk walk(files, segments, first, through);
-  const std::uint64_t last_segment = geometry.segment_of(through);
-  for (std::uint64_t segment = std::max(geometry.segment_of(first), segments.front());
-       segment <= last_segment; ++segment) {
-    const auto step = walk.segment(segment, geometry.block_of(first));
-    if (!step.ok()) return step.status();
-    if (*step == WalkStep::kBreak) break;
+  // Only durable records are ever pruned.
+  const Sequence pruned = geometry.segment_first(segments.front()) - 1;
+  const Sequence durable = std::max(first - 1, std::min(pruned, through));
+  return Walk(files, segments, false, durable, through)
+      .run(std::max(geometry.segment_of(first), segments.front()), first);
+}
+
+absl::StatusOr<SumWalk> walk_open_session(const JournalFiles& files,
+                                          const RetainedSegments& retained,
+                                          const SessionRecord& session,
+                                          std::span<const AbsentRange> absent) {
+  if (!session.begin.is_mirrored()) {
+    return walk_sums(files, retained.segments, session.first(), session.reserved_through);
   }
-  return walk.result();
+  Sequence first = std::max(session.first(), retained.oldest);
+  if (!absent.empty()) first = std::max(first, absent.back().last + 1);
+  return Walk(files, retained.segments, true, first - 1, session.reserved_through)
+      .run(files.geometry.segment_of(first), first);
 }
 
 }  // namespace lapwing

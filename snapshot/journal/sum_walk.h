@@ -9,12 +9,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "lapwing/sequence.h"
+#include "snapshot/journal/absent_file.h"
 #include "snapshot/journal/journal_damage.h"
 #include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/retention_file.h"
+#include "snapshot/journal/session_rules.h"
 
 namespace lapwing {
 
@@ -30,5 +34,15 @@ struct SumWalk {
 absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
                                   const std::vector<std::uint64_t>& segments, Sequence first,
                                   Sequence through);
+
+// Walks the entries of a session without an end, up to its reservation. In a mirror, the walk begins
+// behind the last range of `absent`, since a range is only recorded when everything before it is
+// durable. It ends at the first missing segment, because a mirror fetches such records again. A .sum
+// file that is missing beside its segment is damage.
+// Errors: those of the disk only.
+absl::StatusOr<SumWalk> walk_open_session(const JournalFiles& files,
+                                          const RetainedSegments& retained,
+                                          const SessionRecord& session,
+                                          std::span<const AbsentRange> absent);
 
 }  // namespace lapwing

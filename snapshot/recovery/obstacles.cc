@@ -11,6 +11,7 @@
 #include "os/whole_file.h"
 #include "proto/text_field.h"
 #include "snapshot/dbn/kept_metadata.h"
+#include "snapshot/journal/absent_file.h"
 #include "snapshot/journal/kept_files.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_file.h"
@@ -24,6 +25,10 @@ namespace {
 // True if the names in `directory` cannot be listed because it is not a directory.
 bool is_no_directory(const absl::Status& listed) {
   return errno_of(listed) == ENOTDIR || errno_of(listed) == ELOOP;
+}
+
+bool is_absent_file(const std::string& name) {
+  return name == kAbsentFileName || name == absl::StrCat(kAbsentFileName, kCopySuffix);
 }
 
 class Search {
@@ -95,7 +100,7 @@ absl::StatusOr<std::vector<Obstacle>> find_obstacles(const JournalFiles& files,
       status =
           is_orphan ? search.look_at(path) : search.look_at(path, sum_file_bytes(files.geometry));
     } else if (parse_numbered_name(name, "idx", segment) || name == kRetentionFileName ||
-               name.ends_with(kUnfinishedSuffix)) {
+               is_absent_file(name) || name.ends_with(kUnfinishedSuffix)) {
       status = search.look_at(path);
     }
     if (!status.ok()) return status;

@@ -3,7 +3,7 @@
 //  - a directory, link or device with the name of a journal file;
 //  - a missing description of the records.
 //
-// Starts, `verify` and `repair` use the same search. A start restores lengths and fails on all
+// The start, `verify` and `repair` use the same search. The start restores lengths and fails on all
 // other obstacles, `verify` reports all of them, and `repair` removes all of them.
 //
 // Thread safety: free functions; one thread per journal root. The find_ functions change nothing

@@ -281,7 +281,7 @@ absl::StatusOr<Settled> Settler::act() {
     case SettleRow::kCut:
       return then(cut(), Settlement::kCut);
   }
-  return make_error(Errc::kSystem, "the table of recovery has no such row");
+  return make_error(Errc::kSystem, "the recovery table has no such row");
 }
 
 absl::Status Settler::refusal() const {

@@ -41,6 +41,7 @@ class Repairer {
 
  private:
   absl::Status check_unused();
+  absl::Status check_not_mirror();
   absl::Status check_start();
   absl::Status rebuild_sessions(const SessionLog& valid);
   absl::Status append_unlisted(SessionLog& rebuilt, const UnlistedJournals& unlisted);
@@ -69,8 +70,10 @@ class Repairer {
 };
 
 absl::Status Repairer::run() {
-  if (const absl::Status unused = check_unused(); !unused.ok()) return unused;
-  absl::Status status = remove_obstacles(find_root_obstacles(disk_, request_.journal_root));
+  absl::Status status = check_unused();
+  if (status.ok()) status = check_not_mirror();
+  if (!status.ok()) return status;
+  status = remove_obstacles(find_root_obstacles(disk_, request_.journal_root));
   if (!status.ok()) return status;
   absl::Status damage;
   const auto valid = SessionLog::open_damaged(disk_, request_.journal_root, damage);
@@ -112,7 +115,19 @@ absl::Status Repairer::check_unused() {
   return absl::OkStatus();
 }
 
-// The new log is complete, including the journal's end, before it replaces the damaged one. So a
+// A mirror gets damaged parts from its origin. Ending its journal would contradict the origin.
+absl::Status Repairer::check_not_mirror() {
+  absl::Status damage;
+  const auto log = SessionLog::open_damaged(disk_, request_.journal_root, damage);
+  if (!log.ok() || !log->is_mirror()) return absl::OkStatus();
+  return make_error(Errc::kInUse,
+                    absl::StrCat(path(kSessionsFileName),
+                                 ": this is the mirror of a bus on another host, and only that bus "
+                                 "can be repaired. `lapwing relay check --mend` fetches damaged "
+                                 "parts of the mirror again."));
+}
+
+// The new log is complete, including its journal's end, before it replaces the damaged one. So a
 // publisher can never continue a journal whose sessions were forgotten.
 absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   const auto unlisted = find_unlisted_journals(disk_, request_.journal_root, valid);

@@ -55,8 +55,9 @@ struct RepairReport {
   VerifyReport remaining;         // the remaining damage, and the records lost to it
 };
 
-// `lock` locks the journal root, or the bus if the journal is in its directory, so no publisher is
-// running. Errors: those of verify_journal, and write errors.
+// `lock` is that of the journal root, or that of the bus if the journal is in its directory, so no
+// publisher is running. Errors: kInUse if this is a mirror (nothing is changed); those of
+// verify_journal, and those of writing.
 absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock& lock,
                                             const RepairRequest& request,
                                             const VerifyProgress& progress = nullptr);

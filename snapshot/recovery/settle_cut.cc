@@ -93,7 +93,7 @@ absl::Status Cutter::drop_segment(std::uint64_t segment) {
   const auto end = end_of_bytes(file->get(), kSegmentHeaderBytes);
   if (!end.ok()) return end.status();
   absl::Status status;
-  if (*end == kSegmentHeaderBytes) {
+  if (*end == kSegmentHeaderBytes || cut_.beyond == Beyond::kDiscard) {
     status = disk_.remove(path);
   } else {
     status = disk_.sync(file->get());
@@ -162,7 +162,7 @@ absl::StatusOr<std::uint64_t> Cutter::end_of_bytes(FileHandle file, std::uint64_
 // If a file with that name exists, it is complete: it was written and renamed
 // before anything was zeroed.
 absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent) {
-  if (extent.begin == extent.end) return absl::OkStatus();
+  if (extent.begin == extent.end || cut_.beyond == Beyond::kDiscard) return absl::OkStatus();
   const std::string path = aside_path(segment);
   const auto there = disk_.exists(path);
   if (!there.ok() || *there) return there.status();

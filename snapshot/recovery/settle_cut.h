@@ -21,11 +21,15 @@
 
 namespace lapwing {
 
+// What happens to the bytes beyond the cut. A mirror, whose origin has them, discards them.
+enum class Beyond { kKeepAside, kDiscard };
+
 struct Cut {
   Sequence session_first = 1;
   Sequence durable = 0;       // the session's last durable sequence; session_first - 1: none
   Sequence last_present = 0;  // the journal's newest record at or below durable; 0: none
   Id128 session_id;
+  Beyond beyond = Beyond::kKeepAside;
 };
 
 // Cuts the journal. After a kill at any point, running it again completes the cut. Adds the files

@@ -93,7 +93,9 @@ absl::Status RingTail::compose(std::uint64_t block, Sequence last, Page& page,
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto there = take(first + i, page.bytes.data() + std::size_t{i} * geometry.slot_bytes);
     if (!there.ok()) return there.status();
-    if (!*there) {
+    const bool is_absent = std::ranges::any_of(
+        absent_, [&](const AbsentRange& range) { return range.contains(first + i); });
+    if (!*there && !is_absent) {
       return make_error(Errc::kDamaged,
                         absl::StrCat("sequence ", first + i, " is neither in the ring file nor in ",
                                      files_.path(geometry.segment_of(first), "jnl")));

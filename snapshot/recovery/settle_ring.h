@@ -13,11 +13,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/page.h"
 #include "proto/schema_label.h"
+#include "snapshot/journal/absent_file.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/recovery/recovery.h"
 
@@ -25,7 +28,9 @@ namespace lapwing {
 
 class RingTail {
  public:
-  RingTail(JournalFiles files, const RingImage& ring) : files_(std::move(files)), ring_(ring) {}
+  // Slots of `absent` sequences stay zero.
+  RingTail(JournalFiles files, const RingImage& ring, std::vector<AbsentRange> absent = {})
+      : files_(std::move(files)), ring_(ring), absent_(std::move(absent)) {}
 
   // Returns the last sequence up to which ring and disk have every record after `durable`.
   absl::StatusOr<Sequence> find_end(Sequence durable);
@@ -47,6 +52,7 @@ class RingTail {
 
   JournalFiles files_;
   const RingImage& ring_;
+  std::vector<AbsentRange> absent_;
   OpenFile disk_file_;  // of disk_segment_, if it exists
   std::optional<std::uint64_t> disk_segment_;
   std::optional<std::uint64_t> disk_block_;  // the block in disk_page_

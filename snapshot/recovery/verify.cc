@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "snapshot/journal/absent_ranges.h"
 #include "snapshot/journal/index_file.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
@@ -33,12 +34,17 @@ constexpr char kRepairRestoresDescription[] =
     "same description also restores it";
 constexpr char kRepairEnds[] =
     "`lapwing repair` ends this journal if it cannot be continued; readers get all of it";
+constexpr char kMirrorFetches[] =
+    "`lapwing relay check --mend` fetches it again, if the origin still has it";
+constexpr char kMirrorRestores[] =
+    "the next start of the mirror restores it; move a path that is not a file away before";
 constexpr char kMoveAway[] = "move the directory away if you do not need it";
 
 // A journal, its expected contents and the results.
 struct Task {
   JournalFiles files;
-  std::vector<std::uint64_t> segments;
+  RetainedSegments retained;
+  std::vector<AbsentRange> absent;    // with voids
   std::vector<SequenceRange> ranges;  // of records
   VerifiedJournal summary;
 };
@@ -54,6 +60,7 @@ class Verifier {
  private:
   void note_sessions(const SessionLog& sessions, const absl::Status& damage);
   absl::StatusOr<Task> plan(const SessionLog& sessions, const SessionBegin& begin);
+  absl::Status plan_absent(Task& task, const SessionLog& sessions);
   absl::Status plan_open_session(Task& task, const SessionRecord& session);
   absl::Status verify_records(Task& task);
   absl::Status verify_indexes(const Task& task);
@@ -69,6 +76,7 @@ class Verifier {
   const VerifyStart& start_;
   VerifyReport report_;
   bool log_is_lost_ = false;  // there is damage, and no valid entry before it
+  bool is_mirror_ = false;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
 };
@@ -79,6 +87,7 @@ void Verifier::add(JournalDamage damage, bool loses_records, const char* remedy)
     ++report_.findings_left_off;
     return;
   }
+  if (is_mirror_) remedy = loses_records ? kMirrorFetches : kMirrorRestores;
   report_.findings.push_back({std::move(damage), loses_records, remedy});
 }
 
@@ -86,6 +95,7 @@ absl::StatusOr<VerifyReport> Verifier::run() {
   absl::Status damage;
   auto sessions = SessionLog::open_damaged(disk_, journal_root_, damage);
   if (!sessions.ok()) return sessions.status();
+  is_mirror_ = sessions->is_mirror();
   absl::Status noted = note_obstacles(find_root_obstacles(disk_, journal_root_));
   if (!noted.ok()) return noted;
   note_sessions(*sessions, damage);
@@ -126,7 +136,8 @@ absl::Status Verifier::verify_start(SessionLog& sessions) {
   if (const auto lost = find_lost_description(disk_, journal_root_, sessions)) {
     add({lost->path, 0, kNoSequence, kNoSequence, lost->what}, false, kRepairRestoresDescription);
   }
-  if (!start_.open_ring || !report_.is_clean()) return absl::OkStatus();
+  // No publisher starts on a mirror.
+  if (!start_.open_ring || !report_.is_clean() || is_mirror_) return absl::OkStatus();
   const absl::Status refused =
       check_settle(disk_, journal_root_, sessions, start_.boot_id, start_.open_ring);
   // Other errors concern this process or a running publisher, not the journal.
@@ -163,11 +174,12 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionBeg
   task.files = journal_files_of(disk_, journal_root_, begin);
   auto retained = list_retained(task.files);
   if (!retained.ok()) return retained.status();
-  task.segments = std::move(retained->segments);
+  task.retained = *std::move(retained);
+  if (absl::Status planned = plan_absent(task, sessions); !planned.ok()) return planned;
   VerifiedJournal& summary = task.summary;
-  summary.oldest = retained->oldest;
+  summary.oldest = task.retained.oldest;
   summary.journal_id = begin.journal_id;
-  summary.segments = task.segments.size();
+  summary.segments = task.retained.segments.size();
   for (const SessionRecord& session : sessions.sessions_of(begin.journal_id)) {
     ++summary.sessions;
     if (!session.end) {
@@ -176,11 +188,14 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionBeg
       continue;
     }
     summary.durable = session.end->last;
-    if (session.end->void_first == 0) continue;
-    ++summary.voids;
-    summary.void_records += session.end->void_last - session.end->void_first + 1;
   }
-  for (const SequenceRange& range : record_ranges(sessions, begin.journal_id, summary.durable)) {
+  for (const AbsentRange& range : task.absent) {
+    const bool is_void = range.cause == GapCause::kVoid;
+    ++(is_void ? summary.voids : summary.absent);
+    (is_void ? summary.void_records : summary.absent_records) += range.last - range.first + 1;
+  }
+  for (const SequenceRange& range :
+       record_ranges(sessions, begin.journal_id, summary.durable, task.absent)) {
     const SequenceRange kept = intersect(range, {summary.oldest, summary.durable});
     if (kept.is_empty()) continue;
     task.ranges.push_back(kept);
@@ -189,9 +204,26 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionBeg
   return task;
 }
 
-// Plans a session that is running or not settled yet. Its sums show up to where it is durable.
+absl::Status Verifier::plan_absent(Task& task, const SessionLog& sessions) {
+  const bool is_mirrored = sessions.sessions_of(task.files.journal_id).front().begin.is_mirrored();
+  absl::StatusOr<AbsentContents> contents = AbsentContents{};
+  if (is_mirrored) contents = inspect_absent(task.files);
+  if (!contents.ok()) return contents.status();
+  if (contents->damage) add(*contents->damage, true, kMirrorFetches);
+  for (const AbsentCopyDefect& defect : contents->copy_defects) {
+    // The newest entry may still be on its way from the first file to the copy.
+    if (defect.index + 1 == contents->entries) continue;
+    add({absent_path(task.files, defect.copy), defect.index * sizeof(AbsentEntry), kNoSequence,
+         kNoSequence, "an entry is missing or damaged"},
+        false, kMirrorRestores);
+  }
+  task.absent = with_voids(sessions, task.files.journal_id, contents->ranges);
+  return absl::OkStatus();
+}
+
+// A running session, or one that is not settled yet: its sums show how far it is durable.
 absl::Status Verifier::plan_open_session(Task& task, const SessionRecord& session) {
-  const auto walk = walk_sums(task.files, task.segments, session.first(), session.reserved_through);
+  const auto walk = walk_open_session(task.files, task.retained, session, task.absent);
   if (!walk.ok()) return walk.status();
   task.summary.durable = walk->durable;
   // Damage up to durable is found again, block by block.
@@ -228,7 +260,7 @@ absl::Status Verifier::verify_records(Task& task) {
 }
 
 absl::Status Verifier::verify_indexes(const Task& task) {
-  for (const std::uint64_t segment : task.segments) {
+  for (const std::uint64_t segment : task.retained.segments) {
     const auto index = inspect_index(task.files, segment);
     if (!index.ok()) return index.status();
     if (index->is_right()) continue;

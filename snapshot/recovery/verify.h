@@ -1,6 +1,6 @@
 // Verifies a whole journal root: `sessions` and its copy, every header, sum and stamp at or below
-// durable, and the continuity of segments. It also checks the indexes, the lengths and kinds of
-// files, and whether a publisher could start. Changes nothing, and may run alongside a publisher.
+// durable, a mirror's absent ranges, and the continuity of segments. It also checks the indexes, the lengths and kinds of
+// files, and whether a publisher could start. Changes nothing, and may run while a publisher runs.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -36,6 +36,8 @@ struct VerifiedJournal {
   std::uint64_t damaged = 0;  // how many of these are damaged
   std::uint64_t voids = 0;
   std::uint64_t void_records = 0;
+  std::uint64_t absent = 0;  // ranges that the origin of a mirror does not have
+  std::uint64_t absent_records = 0;
 };
 
 struct VerifyReport {
