@@ -115,14 +115,14 @@ absl::Status GateWait::wait_on_disk(absl::FunctionRef<bool()> is_met, Deadline d
   });
 }
 
-absl::Status GateWait::flush(Deadline deadline) {
+absl::Status GateWait::flush(Sequence through, Deadline deadline) {
   if (file_thread_ == nullptr) {
     return make_error(Errc::kNoJournal,
                       "this bus keeps no journal: records cannot be made durable");
   }
   if (is_waiting()) return overlap();
-  file_thread_->request_flush(FileThread::Asker::kPublishingThread, path_.head);
-  const auto is_durable = [&] { return load_durable(words_) >= path_.head; };
+  file_thread_->request_flush(FileThread::Asker::kPublishingThread, through);
+  const auto is_durable = [&] { return load_durable(words_) >= through; };
   const auto is_good = [&] { return load_journal_condition(words_).state == JournalState::kGood; };
   const absl::Status waited = wait_on_disk([&] { return is_durable() || !is_good(); }, deadline);
   return waited.ok() && !is_durable() ? file_thread_->failure() : waited;

@@ -55,7 +55,7 @@ std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
 PublisherControl::PublisherControl(StartedSession& session, JournalGate& gate,
                                    detail::AttentionWord& attention)
     : session_(session),
-      lock_watch_(session.locks, session.options->log),
+      lock_watch_(*session.locks, session.options->log),
       roster_(session.options->directory, session.options->group, session.options->threads,
               session.roster, session.expected, session.options->log),
       service_thread_({.path = absl::StrCat(session.options->directory, "/", kControlSocketName),

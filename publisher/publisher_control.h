@@ -41,6 +41,7 @@ class PublisherControl final : public ControlledPublisher {
   WelcomeFrame welcome() override;
   void flush_wanted(Sequence through) override {
     if (file_thread_) file_thread_->request_flush(FileThread::Asker::kServiceThread, through);
+    session_.options->on_flush_wanted(through);
   }
   void prune_wanted(Sequence below) override {
     if (file_thread_) file_thread_->request_prune(below);

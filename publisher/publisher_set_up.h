@@ -20,7 +20,10 @@ struct PublisherSetUp : PublisherOptions {
   std::function<std::unique_ptr<Disk>()> make_disk = {};
   std::function<std::unique_ptr<WriteQueue>()> make_queue = {};
   std::function<void(const char* step)> on_step = [](const char*) {};
-  LogHookMark log_mark = {};  // the mark for `log`
+  // Called by the service thread when a subscriber requests durable records, in addition to the
+  // flush of this journal. For a mirror, whose origin has to sync them first.
+  std::function<void(Sequence through)> on_flush_wanted = [](Sequence) {};
+  LogHookMark log_mark = {};  // the mark of `log`
 };
 
 // Publisher::open with test seams.

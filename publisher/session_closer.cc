@@ -25,8 +25,8 @@ void SessionCloser::run() {
   }
   session_.sessions.reset();
   session_.ring->let_go();
-  for (const ExclusiveLock& lock : session_.locks) lock.give_up();
-  session_.locks.clear();
+  for (const ExclusiveLock& lock : *session_.locks) lock.give_up();
+  session_.locks->clear();
   const bool is_left = phase_.exchange(Phase::kClosed) == Phase::kLeft;
   gate_.nudge();
   if (!is_left || result_.ok()) return;

@@ -53,7 +53,7 @@ TEST_CASE("The journal ends before the ring does, the socket before the names, t
     steps.push_back(step);
     states.push_back(load_ring_state(watched->words()));
     CHECK(std::filesystem::exists(watched->session.ring->path()));
-    CHECK(watched->session.locks.size() == (journal ? 2 : 1));
+    CHECK(watched->session.locks->size() == (journal ? 2 : 1));
   };
   StartedParts parts(options);
   const std::string ring = parts.session.ring->path();
@@ -66,7 +66,7 @@ TEST_CASE("The journal ends before the ring does, the socket before the names, t
                               RingState::kClosed});
   CHECK_FALSE(std::filesystem::exists(ring));
   CHECK(read_bus_description(options.directory)->closed);
-  CHECK(parts.session.locks.empty());
+  CHECK(parts.session.locks->empty());
   options.take_over_ns = 0;
   options.on_step = [](const char*) {};
   StartedParts next(options);  // while the last session's objects still exist

@@ -109,12 +109,12 @@ absl::Status check_nobody_publishes(Locked& bus) {
 absl::StatusOr<Locked> lock_bus(Prepared prepared) {
   prepared.options->on_step("take-lock");
   const std::uint64_t retry_ns = prepared.options->take_over_ns;
-  std::vector<ExclusiveLock> locks;
+  auto locks = std::make_shared<Locked::Locks>();
   for (const auto& [directory, use] : prepared.places.directories()) {
     absl::StatusOr<ExclusiveLock> lock =
         ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), retry_ns);
     if (!lock.ok()) return lock.status();
-    locks.push_back(*std::move(lock));
+    locks->push_back(*std::move(lock));
   }
   absl::StatusOr<LeftRings> rings = prepared.places.left_rings();
   if (!rings.ok()) return rings.status();
@@ -196,15 +196,15 @@ void abandon(StartedSession failed, bool is_described) {
   const auto is_open = [&] { return session() != nullptr && !session()->end; };
   if (failed.archiver) {
     failed.archiver->close(failed.begin.first - 1, wall_ns()).IgnoreError();
-  } else if (is_open()) {
+  } else if (is_open() && failed.origin == nullptr) {
     failed.sessions->append_end(SessionEnd::kClosed, failed.begin.first - 1).IgnoreError();
   }
-  if (is_open()) return;
+  if (is_open() && failed.origin == nullptr) return;
   if (failed.sessions && !failed.settled.geometry && session() == nullptr) {
     std::error_code stays;  // the new journal's directory is missing or not empty
     std::filesystem::remove(files_of(failed).directory, stays);
   }
-  if (is_described) {
+  if (is_described && failed.origin == nullptr) {
     failed.description.closed = true;
     write_bus_description(*failed.bus_disk, failed.options->directory, failed.description)
         .IgnoreError();
@@ -217,7 +217,7 @@ absl::StatusOr<std::unique_ptr<WriteQueue>> open_queue(const WithRing& made) {
   const PublisherSetUp& options = *made.options;
   // Unlike lock files, the locks on `sessions` cannot be removed unnoticed.
   std::vector<int> held = made.sessions->held_files();
-  held.push_back(made.locks.back().fd());
+  held.push_back(made.locks->back().fd());
   auto queue = options.make_queue ? options.make_queue() : make_write_queue(held);
   const absl::Status placed = queue->place_workers(options.threads.cpus);
   if (!placed.ok()) return placed;
@@ -280,6 +280,7 @@ absl::Status check_room(const Begun& begun) {
 }
 
 absl::Status list_session(WithRing& made) {
+  if (made.origin != nullptr) return absl::OkStatus();
   const std::string root = made.places.journal_root();
   const std::string& metadata = made.options->metadata;
   absl::Status status = made.disk->make_directory(files_of(made).directory, kDirectoryPermissions);
@@ -302,6 +303,7 @@ absl::StatusOr<std::unique_ptr<Archiver>> start_archiver(const Begun& begun) {
   archive.ring_slots = begun.ring->slots();
   archive.sync_interval_ns = ns_or_zero(options.sync_interval);
   archive.retention = {options.retain_bytes, ns_or_zero(options.retain_age)};
+  archive.origin = begun.origin;
   archive.log = options.log;
   return Archiver::start(*begun.queue, *begun.sessions, archive);
 }
@@ -392,9 +394,25 @@ absl::StatusOr<Next> operator|(absl::StatusOr<Made> made, absl::StatusOr<Next> (
 
 }  // namespace
 
+Locked::Locked(const Locked& bus, PublisherSetUp given)
+    : Prepared(std::move(given)),
+      locks(bus.locks),
+      left_rings(bus.left_rings),
+      last_described(read_bus_description(options->directory)) {
+  bus_disk = bus.bus_disk;
+  disk = bus.disk;
+}
+
+absl::StatusOr<Locked> lock_directories(PublisherSetUp options) {
+  return prepare_bus(std::move(options)) | lock_bus;
+}
+
+absl::StatusOr<StartedSession> start_settled(SettledBus bus) {
+  return make_ring(std::move(bus)) | begin_session | announce_bus;
+}
+
 absl::StatusOr<StartedSession> start_session(PublisherSetUp options) {
-  return prepare_bus(std::move(options)) | lock_bus | settle_bus | make_ring | begin_session |
-         announce_bus;
+  return lock_directories(std::move(options)) | settle_bus | start_settled;
 }
 
 absl::Status remove_ring(RingFile& ring) {

@@ -5,6 +5,14 @@
 // between any two steps, the next start repeats the necessary steps. PublisherSetUp::on_step is
 // called with each step's name.
 //
+// A mirror (publisher/mirror) takes the same steps, but for a session that its origin began, and
+// whose row it has synced before. Its sessions follow one another under the same locks. So a
+// session shares the locks, the disks and `sessions`.
+//
+// A mirror (publisher/mirror) takes the same steps, but for a session that its origin began, and
+// whose row it has synced before. Its sessions follow one another under the same locks. So a
+// session shares the locks, the disks and `sessions`.
+//
 // Thread safety: one thread.
 #pragma once
 
@@ -25,6 +33,7 @@
 #include "publisher/bus_places.h"
 #include "publisher/publisher_set_up.h"
 #include "snapshot/archive/archiver.h"
+#include "snapshot/archive/session_origin.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/recovery/recovery.h"
@@ -45,15 +54,19 @@ struct Prepared {
       : options(std::make_unique<PublisherSetUp>(std::move(given))), places(*options) {}
   std::unique_ptr<const PublisherSetUp> options;
   BusPlaces places;
-  std::unique_ptr<Disk> bus_disk;  // of bus.json; follows the directory if it is moved
-  std::unique_ptr<Disk> disk;
+  std::shared_ptr<Disk> bus_disk;  // of bus.json: follows the directory if it is moved
+  std::shared_ptr<Disk> disk;
 };
 
 // No other publisher is running, and none can start.
 struct Locked : Prepared {
-  Locked(Prepared prepared, std::vector<ExclusiveLock> taken, LeftRings left)
+  using Locks = std::vector<ExclusiveLock>;  // of the bus, then of the journal if there is one
+
+  Locked(Prepared prepared, std::shared_ptr<Locks> taken, LeftRings left)
       : Prepared(std::move(prepared)), locks(std::move(taken)), left_rings(std::move(left)) {}
-  std::vector<ExclusiveLock> locks;  // of the bus, then of the journal if there is one
+  // The same bus for another session, with other options.
+  Locked(const Locked& bus, PublisherSetUp given);
+  std::shared_ptr<Locks> locks;
   LeftRings left_rings;
   absl::StatusOr<BusDescription> last_described;  // bus.json from the last session
 };
@@ -63,7 +76,10 @@ struct SettledBus : Locked {
   explicit SettledBus(Locked locked) : Locked(std::move(locked)) {}
   SessionEntry begin{};                  // the new session's, also without a journal
   std::optional<Schema> schema;          // of the records
-  std::unique_ptr<SessionLog> sessions;  // null without a journal
+  std::shared_ptr<SessionLog> sessions;  // null without a journal
+  // Of a mirror; else null. The row of the session is in `sessions` then, and `begin.first` is the
+  // first sequence that the mirror lacks. The origin alone ends the session.
+  SessionOrigin* origin = nullptr;
   Settled settled;
   PastSession past;
   Roster roster;                              // the new session's, without subscribers
@@ -96,7 +112,12 @@ struct StartedSession : Begun {
 
 // The step that settles the last session (settle_step.cc). The others are in session_start.cc.
 absl::StatusOr<SettledBus> settle_bus(Locked locked);
+// The identity of a session's list of subscribers, without any.
+absl::StatusOr<Roster> new_roster(const std::string& bus_directory, const Id128& session_id);
 
+// The steps before settling, and those after it.
+absl::StatusOr<Locked> lock_directories(PublisherSetUp options);
+absl::StatusOr<StartedSession> start_settled(SettledBus bus);
 // Runs every step up to, but not including, the control socket. The options must be settled
 // (publisher_options.h). Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument,
 // kRecordSize, kSystem.

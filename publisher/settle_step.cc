@@ -162,7 +162,7 @@ absl::Status settle_journal(SettledBus& bus) {
   absl::StatusOr<SessionLog> sessions =
       SessionLog::open(*bus.disk, root, kSessionsFileName, bus.options->take_over_ns);
   if (!sessions.ok()) return sessions.status();
-  bus.sessions = std::make_unique<SessionLog>(*std::move(sessions));
+  bus.sessions = std::make_shared<SessionLog>(*std::move(sessions));
   absl::StatusOr<Settled> settled =
       settle(*bus.disk, root, *bus.sessions, bus.begin.boot_id, bus.left_rings.opener());
   if (!settled.ok()) return settled.status();
@@ -184,6 +184,18 @@ absl::Status settle_journal(SettledBus& bus) {
 
 }  // namespace
 
+absl::StatusOr<Roster> new_roster(const std::string& bus_directory, const Id128& session_id) {
+  const absl::StatusOr<Id128> boot = boot_id();
+  if (!boot.ok()) return boot.status();
+  const absl::StatusOr<DirectoryIdentity> directory = directory_identity(bus_directory);
+  if (!directory.ok()) return directory.status();
+  return Roster{.sessions = {session_id},
+                .directory_inode = directory->inode,
+                .boot_id = *boot,
+                .namespaces = own_namespaces(),
+                .subscribers = {}};
+}
+
 absl::StatusOr<SettledBus> settle_bus(Locked locked) {
   const PublisherSetUp& options = *locked.options;
   options.on_step("settle");
@@ -195,6 +207,8 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked) {
   if (!journal.ok()) return journal.status();
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options.directory);
   if (!directory.ok()) return directory.status();
+  absl::StatusOr<Roster> roster = new_roster(options.directory, *session);
+  if (!roster.ok()) return roster.status();
   SettledBus bus(std::move(locked));
   bus.schema = options.schema;
   SessionEntry& begin = bus.begin;
@@ -213,11 +227,7 @@ absl::StatusOr<SettledBus> settle_bus(Locked locked) {
   set_schema(begin, {options.schema_name, options.schema ? options.schema->hash() : 0});
   // Read this before anything is settled, because settling removes a killed publisher's ring.
   bus.past = past_of(bus);
-  bus.roster = {.sessions = {*session},
-                .directory_inode = directory->inode,
-                .boot_id = *boot,
-                .namespaces = own_namespaces(),
-                .subscribers = {}};
+  bus.roster = *std::move(roster);
   bus.expected = read_expected(bus, directory->owner);
   if (!options.journal) return bus;
   if (absl::Status settled = settle_journal(bus); !settled.ok()) return settled;
