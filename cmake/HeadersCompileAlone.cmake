@@ -3,7 +3,7 @@
 # Only this file searches for files, so that an unlisted header is not missed.
 
 set(first_includes "")
-foreach(layer proto os bus channel snapshot publisher subscribers wait_set monitor cli
+foreach(layer proto os bus channel snapshot publisher subscribers wait_set relay monitor cli
         bindings/c testing tests)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${layer}/*.cc)
   foreach(source IN LISTS sources)
@@ -15,8 +15,8 @@ foreach(layer proto os bus channel snapshot publisher subscribers wait_set monit
 endforeach()
 
 set(header_sources "")
-foreach(layer include proto os bus channel snapshot publisher subscribers wait_set monitor
-        cli bindings/c testing tests)
+foreach(layer include proto os bus channel snapshot publisher subscribers wait_set relay
+        monitor cli bindings/c testing tests)
   file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${layer}/*.h)
   list(TRANSFORM headers REPLACE "^include/" "")
   list(REMOVE_ITEM headers "" ${first_includes})

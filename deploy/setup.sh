@@ -25,6 +25,7 @@ packages=(
   libssl-dev prometheus-cpp-dev                        # `lapwing serve`: TLS, metrics
   libjs-dygraphs                                       # the charts of its page
   librocksdb-dev                                       # checkpoints
+  libnats-dev                                          # the relay to other machines
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # lower bound of sustained publishing
   doxygen                                              # the reference of the public headers
@@ -36,6 +37,7 @@ packages=(
   python3-pexpect python3-pyte                         # tests of `lapwing top` in a terminal
   systemd                                              # checks of the units
   e2fsprogs util-linux mount                           # tests of power cuts on a loop device
+  nats-server                                          # tests of the relay, which start it
 )
 
 take_no_arguments "$@"
@@ -57,6 +59,14 @@ if $need_cargo; then
   # Debian 12's `cargo` is too old for the dependencies of the tests. Its `cargo-web`, maintained
   # for the browsers, is recent enough.
   if apt-cache show cargo-web >/dev/null 2>&1; then missing+=(cargo-web); else missing+=(cargo); fi
+fi
+# The package of nats-server enables its service and starts it on a public port. A mask prevents the
+# start. Afterwards the service is installed and disabled.
+nats_mask=/etc/systemd/system/nats-server.service
+if [[ " ${missing[*]} " == *" nats-server "* && ! -e $nats_mask && ! -L $nats_mask ]]; then
+  "${as_root[@]}" mkdir -p "${nats_mask%/*}"
+  "${as_root[@]}" ln -s /dev/null "$nats_mask"
+  trap '"${as_root[@]}" rm -f "$nats_mask"; "${as_root[@]}" systemctl --quiet disable nats-server' EXIT
 fi
 install_packages "${missing[@]}"
 say "ready"

@@ -224,7 +224,7 @@ sanitizer_stages() {
   # One build of everything for both sanitizers and the fuzz targets.
   build 'address, undefined (clang): build' clang-asan tests_unit fuzz_targets &&
     run_ctest 'address, undefined (clang): unit tests' clang-asan -L "$tiers_so_far" -L '^unit$' &&
-    for target in channel checkpoint order_fold; do
+    for target in channel checkpoint order_fold relay_message; do
       run_script "fuzz: $target" tests/fuzz/run.sh "${target}_fuzz" "$LAPWING_FUZZ_SECONDS"
     done
   build 'thread (gcc): build' tsan tests_threads &&

@@ -8,7 +8,8 @@ from code_rules import LAYER_USES
 LINKED_BY = {
     r"PkgConfig::URING|\bliburing\b|\buring\b": {"lapwing_uring", "headers_compile_alone", "lapwing_package"},
     r"RocksDB::|PkgConfig::ROCKSDB|\brocksdb\b": {"lapwing_checkpointer", "lapwing_checkpoints_package"},
-    r"OpenSSL::": {"lapwing_http"},
+    r"PkgConfig::(LIB)?NATS|\blibnats\b": {"lapwing_relay_nats"},
+    r"OpenSSL::": {"lapwing_http", "lapwing_relay_nats"},
     r"prometheus-cpp::": {"lapwing_metrics"},
 }
 FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
@@ -73,7 +74,8 @@ def link_directions(tree):
 
 
 def external_libraries(tree):
-    """Only the write queue links liburing, the checkpointer RocksDB, and the server OpenSSL."""
+    """Only the write queue links liburing, the checkpointer RocksDB, the server OpenSSL, and the
+    relay's transport libnats."""
     for source in tree.cmake():
         for line, command, arguments in commands(source):
             if command in FINDERS or not arguments or source.layer == "bench":

@@ -19,6 +19,7 @@ LAYER_USES = {
     "publisher": {"publisher", "bus", "snapshot", "os", "proto"},
     "subscribers": {"subscribers", "bus", "snapshot", "os", "proto"},
     "wait_set": {"wait_set", "subscribers", "channel", "os", "proto"},
+    "relay": {"relay", "publisher", "subscribers", "bus", "snapshot", "os", "proto"},
     "monitor": {"monitor", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
     "cli": {"cli", "monitor", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
     "bindings": {"bindings", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
@@ -46,6 +47,7 @@ SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\(
 # Headers of libraries that only some programs link, and the files that may include them.
 EXTERNAL_HEADERS = {
     r"<liburing": re.compile(r"^os/uring_\w+\.(h|cc)$"),
+    r"<nats[/.]": re.compile(r"^(relay/nats/\w+|testing/nats_client)\.(h|cc)$"),
     r"<rocksdb/": re.compile(r"^subscribers/checkpointer/state_\w+\.(h|cc)$"),
 }
 
@@ -59,8 +61,8 @@ FILE_LINES_MAX = 500
 
 
 def include_directions(tree):
-    """include/lapwing <- proto <- os <- bus, channel, snapshot <- publisher, subscribers <- wait_set, monitor, cli,
-    bindings."""
+    """include/lapwing <- proto <- os <- bus, channel, snapshot <- publisher, subscribers <- wait_set, relay, monitor,
+    cli, bindings."""
     for source in tree.cpp():
         if source.is_of_another_runtime:
             continue
@@ -115,7 +117,8 @@ def no_sleeps(tree):
 
 
 def external_headers(tree):
-    """Only the archiver's write queue includes liburing, and only the store includes RocksDB."""
+    """Only the archiver's write queue includes liburing, only the store includes RocksDB, and only
+    relay/nats includes libnats."""
     for source in tree.cpp():
         for pattern, allowed in EXTERNAL_HEADERS.items():
             if not allowed.match(source.path) and not source.path.startswith("bench/"):

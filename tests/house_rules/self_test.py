@@ -59,6 +59,7 @@ CASES = {
         [
             {"proto/p.h": HEADER, "bus/a.cc": '#include "proto/p.h"\n#include "absl/x.h"\n'},
             {"tests/t.h": HEADER, "bus/a_test.cc": '#include "tests/t.h"\n'},
+            {"publisher/p.h": HEADER, "relay/r.cc": '#include "publisher/p.h"\n'},
         ],
         [
             {"tests/t.h": HEADER, "bus/a.cc": '#include "tests/t.h"\n'},
@@ -72,6 +73,8 @@ CASES = {
             {"cli/c.h": HEADER, "monitor/m.cc": '#include "cli/c.h"\n'},
             {"publisher/p.h": HEADER, "monitor/m.cc": '#include "publisher/p.h"\n'},
             {"monitor/m.h": HEADER, "subscribers/s.cc": '#include "monitor/m.h"\n'},
+            {"relay/r.h": HEADER, "publisher/p.cc": '#include "relay/r.h"\n'},
+            {"monitor/m.h": HEADER, "relay/r.cc": '#include "monitor/m.h"\n'},
             {"bus/a.cc": '#include "bus/nowhere.h"\n'},
         ],
     ),
@@ -133,11 +136,13 @@ CASES = {
         [
             {"os/uring_write_queue.cc": "#include <liburing.h>\n"},
             {"subscribers/checkpointer/state_files.cc": "#include <rocksdb/db.h>\n"},
+            {"relay/nats/connection.cc": "#include <nats/nats.h>\n"},
         ],
         [
             {"snapshot/archive/archiver.cc": "#include <liburing.h>\n"},
             {"subscribers/subscriber.cc": "#include <rocksdb/db.h>\n"},
             {"subscribers/checkpointer/checkpointer.cc": "#include <rocksdb/db.h>\n"},
+            {"relay/message.cc": "#include <nats/nats.h>\n"},
         ],
     ),
     code.directories_by_a_disk: (
@@ -218,6 +223,7 @@ CASES = {
             {"bus/CMakeLists.txt": "lapwing_library(lapwing_bus DEPENDS PkgConfig::URING)\n"},
             {"cli/CMakeLists.txt": "target_link_libraries(lapwing PRIVATE RocksDB::rocksdb)\n"},
             {"cli/CMakeLists.txt": "target_link_libraries(lapwing PRIVATE PkgConfig::ROCKSDB)\n"},
+            {"relay/CMakeLists.txt": "lapwing_library(lapwing_relay DEPENDS PkgConfig::NATS)\n"},
         ],
     ),
     proto.golden_is_complete: (

@@ -39,8 +39,8 @@ DOCUMENTATION_HOSTS = {
     "www.kernel.org",
     "www.open-std.org",
 }
-# This machine, and names that cannot be registered (RFC 2606).
-RESERVED_HOSTS = re.compile(r"localhost|127(\.0\.0\.1)?|([\w-]+\.)+example")
+# This machine, a placeholder, and names that cannot be registered (RFC 2606).
+RESERVED_HOSTS = re.compile(r"localhost|HOST|127(\.0\.0\.1)?|([\w-]+\.)+example")
 REGISTRY_HOSTS = "|".join(
     re.escape(".".join(parts))
     for parts in [
@@ -113,7 +113,7 @@ def no_registry_hosts(tree):
             continue
         for line, match in source.search(REGISTRY_HOSTS):
             yield source.finding(line, f"'{match[0]}' is a registry's host")
-        for line, match in source.search(r"\b[a-z+]+://([\w.-]+)"):
+        for line, match in source.search(r"\b[a-z+]+://(?:[^\s/\"']*@)?([\w.-]+)"):
             if match[1] not in DOCUMENTATION_HOSTS and not RESERVED_HOSTS.fullmatch(match[1]):
                 yield source.finding(line, f"'{match[1]}' is not one of the documentation hosts")
 

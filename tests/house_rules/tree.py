@@ -11,7 +11,7 @@ from pathlib import Path
 PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
-LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "wait_set", "monitor", "cli", "bindings")
+LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "wait_set", "relay", "monitor", "cli", "bindings")
 
 # Comments, string and character literals of C++. This project's code does not use raw strings.
 _COMMENT_OR_LITERAL = re.compile(
