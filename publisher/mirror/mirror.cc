@@ -130,7 +130,7 @@ class Mirror final : public MirrorWriter {
 void Mirror::list_sessions() {
   sessions_.clear();
   for (const SessionRecord& listed : log_->sessions()) {
-    sessions_.push_back(relay_session_of(listed));
+    sessions_.push_back(mirrored_session(listed));
   }
 }
 
@@ -161,7 +161,7 @@ absl::Status Mirror::begin(const MirrorBegin& begin) {
 
 // Whether a listed session may be begun again.
 absl::Status Mirror::resume(const SessionRecord& listed, const RelaySession& session) const {
-  const std::string difference = session_difference(relay_session_of(listed), session);
+  const std::string difference = session_difference(mirrored_session(listed), session);
   if (!difference.empty()) return contradiction(session.session_id, difference);
   if (!listed.end) return absl::OkStatus();
   return out_of_order(absl::StrCat("session ", session.session_id.hex(), " has ended: begin the ",
@@ -381,7 +381,7 @@ absl::Status Mirror::end(const RelaySession& session, Deadline deadline) {
   if (listed == nullptr) {
     return out_of_order(absl::StrCat("session ", session.session_id.hex(), " was not begun"));
   }
-  const std::string difference = session_difference(relay_session_of(*listed), session);
+  const std::string difference = session_difference(mirrored_session(*listed), session);
   if (!difference.empty()) return contradiction(session.session_id, difference);
   if (listed->end) return absl::OkStatus();
   if (absl::Status fits = check_end(session); !fits.ok()) return fits;

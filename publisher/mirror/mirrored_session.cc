@@ -7,6 +7,7 @@
 #include "lapwing/error.h"
 #include "proto/text_field.h"
 #include "publisher/mirror/mirror.h"
+#include "snapshot/journal/relay_session.h"
 
 namespace lapwing {
 namespace {
@@ -71,34 +72,13 @@ SessionEntry mirrored_end(const RelaySession& session) {
   return row;
 }
 
-RelaySession relay_session_of(const SessionRecord& listed) {
-  const SessionBegin& begin = listed.begin;
-  RelaySession session{};
-  session.journal_id = begin.journal_id;
-  session.session_id = begin.session_id;
-  session.first = begin.first;
-  session.slot_bytes = begin.slot_bytes;
-  session.record_bytes = begin.record_bytes;
-  session.segment_slots = begin.segment_slots;
-  session.source_id = begin.source_id;
-  session.source_offset = begin.source_offset;
-  session.source_fingerprint = begin.source_fingerprint;
-  session.schema_hash = begin.schema_hash;
-  session.metadata_hash = begin.metadata_hash;
-  std::memcpy(session.schema, begin.schema, sizeof session.schema);
-  session.begin_row = begin.origin_row;
-  session.begin_hash = begin.origin_hash;
-  session.begin_wall_ns = begin.wall_ns;
+RelaySession mirrored_session(const SessionRecord& listed) {
+  RelaySession session = relay_session(listed);
+  session.begin_row = listed.begin.origin_row;
+  session.begin_hash = listed.begin.origin_hash;
   if (!listed.end) return session;
-  const EndOfSession& end = *listed.end;
-  session.how = end.how;
-  session.last = end.last;
-  session.void_first = end.void_first;
-  session.void_last = end.void_last;
-  session.sys_errno = end.sys_errno;
-  session.end_row = end.origin_row;
-  session.end_hash = end.origin_hash;
-  session.end_wall_ns = end.wall_ns;
+  session.end_row = listed.end->origin_row;
+  session.end_hash = listed.end->origin_hash;
   return session;
 }
 

@@ -15,8 +15,9 @@ namespace lapwing {
 SessionEntry mirrored_begin(const RelaySession& session);
 SessionEntry mirrored_end(const RelaySession& session);
 
-// A listed session, with the times of its rows.
-RelaySession relay_session_of(const SessionRecord& listed);
+// A session that the mirror lists, with the origin's row numbers and hashes and the times of the
+// mirror's rows.
+RelaySession mirrored_session(const SessionRecord& listed);
 
 inline bool has_ended(const RelaySession& session) {
   return session.how != SessionEnd::kNone;

@@ -1,12 +1,12 @@
 #include "relay/out/session_rows.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "snapshot/journal/relay_session.h"
 
 namespace lapwing {
 
@@ -25,32 +25,12 @@ absl::StatusOr<SessionRows> SessionRows::open(const std::string& journal_root) {
 
 RelaySession SessionRows::row(std::size_t i) const {
   const SessionRecord& session = log_.sessions()[i];
-  const SessionBegin& begin = session.begin;
-  RelaySession row{};
-  row.journal_id = begin.journal_id;
-  row.session_id = begin.session_id;
-  row.first = begin.first;
-  row.slot_bytes = begin.slot_bytes;
-  row.record_bytes = begin.record_bytes;
-  row.segment_slots = begin.segment_slots;
-  row.source_id = begin.source_id;
-  row.source_offset = begin.source_offset;
-  row.source_fingerprint = begin.source_fingerprint;
-  row.schema_hash = begin.schema_hash;
-  row.metadata_hash = begin.metadata_hash;
-  std::memcpy(row.schema, begin.schema, sizeof row.schema);
+  RelaySession row = relay_session(session);
   row.begin_row = session.row_index;
   row.begin_hash = session.row_hash;
-  row.begin_wall_ns = begin.wall_ns;
   if (!session.end) return row;
-  row.how = session.end->how;
-  row.sys_errno = session.end->sys_errno;
-  row.last = session.end->last;
-  row.void_first = session.end->void_first;
-  row.void_last = session.end->void_last;
   row.end_row = session.end_row_index;
   row.end_hash = session.end_row_hash;
-  row.end_wall_ns = session.end->wall_ns;
   return row;
 }
 
