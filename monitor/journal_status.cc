@@ -40,7 +40,7 @@ absl::StatusOr<std::optional<std::uint64_t>> count_absent(const JournalFiles& fi
   return count;
 }
 
-// The journals that `sessions` lists, without their sizes.
+// Returns the journals that `sessions` lists, without their sizes.
 absl::StatusOr<std::vector<JournalStatus>> read_listed(Disk& disk, const std::string& journal_root,
                                                        const std::vector<SessionRecord>& sessions) {
   std::vector<JournalStatus> journals;

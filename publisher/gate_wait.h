@@ -42,7 +42,7 @@ class GateWait {
   // Waits until everything published, or everything up to `through`, is durable.
   absl::Status flush(Deadline deadline) { return flush(path_.head, deadline); }
   absl::Status flush(Sequence through, Deadline deadline);
-  // Returns kMisuse if another call waits, or if this publisher's log hook is the caller.
+  // Returns kMisuse if another call is waiting, or if this publisher's log hook is the caller.
   absl::Status check_may_wait() const;
   // `is_closed` must become true before the gate is nudged.
   absl::Status wait_for_close(absl::FunctionRef<bool()> is_closed, Deadline deadline);

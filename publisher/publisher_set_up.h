@@ -23,7 +23,7 @@ struct PublisherSetUp : PublisherOptions {
   // Called by the service thread when a subscriber requests durable records, in addition to the
   // flush of this journal. For a mirror, whose origin has to sync them first.
   std::function<void(Sequence through)> on_flush_wanted = [](Sequence) {};
-  LogHookMark log_mark = {};  // the mark of `log`
+  LogHookMark log_mark = {};  // the mark for `log`
 };
 
 // Publisher::open with test seams.

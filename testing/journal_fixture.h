@@ -99,7 +99,7 @@ class JournalFixture {
   }
   // Overwrites parts of record n. Set it before the first record.
   std::function<void(Sequence n, std::span<std::byte> record)> mark = {};
-  std::string metadata = {};  // metadata of the feed of the next sessions
+  std::string metadata = {};  // feed metadata of the next sessions
   bool is_mirror = false;     // the sessions repeat those of an origin; set it before the first one
   std::vector<std::byte> slot(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.slot_bytes);

@@ -85,7 +85,7 @@ func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err e
 
 // Finish waits until that call ends, at most until the deadline of its Start. If ctx is done first, the call
 // stays pending. Finish returns nil if the other side answered with an error: see Reply.Err. ErrMisuse: there
-// is no such call. ErrInvalidArgument: ctx is NoWait. To poll, use FinishAny.
+// is no such call. ErrInvalidArgument if ctx is NoWait. To poll, use FinishAny.
 func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
 	if ctx == NoWait {
 		return invalid("Finish cannot poll for one call; use FinishAny with NoWait")

@@ -32,7 +32,7 @@ func (p *Producer) UnsafeClaim(ctx context.Context, bytes int) ([]byte, error) {
 	return unsafe.Slice((*byte)(payload), bytes), nil
 }
 
-// Commit sends the first bytes of the claim. ErrMisuse: there is no claim, or it is smaller than that.
+// Commit sends the first bytes of the claim. ErrMisuse if there is no claim or it is shorter.
 func (p *Producer) Commit(bytes int, messageType uint32) error {
 	return p.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_channel_commit(c, C.size_t(bytes), C.uint32_t(messageType), e)

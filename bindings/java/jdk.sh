@@ -4,7 +4,7 @@
 
 jdk_needed=22
 
-# Prints the feature release of the JDK in a directory; 0: there is no JDK.
+# Prints the feature release of the JDK in a directory, or 0 if there is none.
 jdk_version() {
   local version=
   [[ -x $1/bin/javac && -r $1/release ]] &&

@@ -447,7 +447,7 @@ std::string Archiver::State::stall_report() const {
                       " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
-// Makes everything up to head durable, and the indexes too, and waits until nothing is in flight.
+// Makes everything up to head durable, including the indexes, and waits until nothing is in flight.
 // For a session with an origin, head is what was submitted, because the rest may need space that a
 // full disk does not have.
 void Archiver::State::finish() {

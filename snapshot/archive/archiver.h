@@ -185,11 +185,11 @@ class Archiver {
   // condition() and limit() before the next step().
   void shed();
 
-  // The clean end: makes everything up to head durable, removes unused segments, releases the
-  // unused space of the last segment, and appends the `end` entry. head must not move meanwhile. If
-  // the journal has failed, it only tries to append an `end` with kFailed, unless that was tried
-  // before, and returns failure(). For a session with an origin, it makes durable what is archived
-  // and the origin has durable, and appends nothing.
+  // Ends the journal cleanly: makes everything up to head durable, removes unused segments,
+  // releases the unused space of the last segment, and appends the `end` entry. head must not move
+  // during the call. If the journal has failed, it only tries to append an `end` with kFailed,
+  // unless that was tried before, and returns failure(). For a session with an origin, it makes
+  // archived records durable up to the origin's durable, and appends nothing.
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:

@@ -45,7 +45,7 @@ class BlockWriter {
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
     const SessionOrigin* origin = nullptr;  // of a mirror
-    std::uint64_t tag_base;                 // of its request tags
+    std::uint64_t tag_base;                 // for its request tags
   };
 
   BlockWriter(SegmentPool& segments, const Options& options);

@@ -1,10 +1,10 @@
 // An archiver's open segments: prepared in advance, being written, or waiting for their sync.
 //
-// Several preparations run at a time, but segments get their names in order, and each name is
-// synced before the next. So there is never a hole between segments. A failed preparation (for
-// example because of a full disk) removes its files and is retried after a pause, or at once if the
-// segment is needed now. Only if that attempt also fails does the journal fail. With
-// WhenFull::kWait, a full disk is waited for even then.
+// Several preparations run at the same time, but segments get their names in order, and each name
+// is synced before the next one. So there is never a hole between segments. If a preparation fails
+// (for example because the disk is full), it removes its files and is retried after a pause, or at
+// once if the segment is needed now. Only if that attempt also fails does the journal fail. With
+// WhenFull::kWait, a full disk only delays the segment.
 //
 // Other processes can remove an open segment's files. A segment without records is
 // prepared again. If the segment holds records, the journal fails, because writes to a removed file

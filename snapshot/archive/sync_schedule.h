@@ -2,9 +2,9 @@
 //
 // A partial block is due for a flush, after the sync interval, or after kIdlePartialNs without a
 // new record. A sync is due for a flush, for a full segment, or after the interval, which starts at
-// the first record that no sync covers. A due sync waits until head, as of the time it became due,
-// is archived, so that it covers the partial block written for it. It waits at most one more
-// interval, so that a disk that lags behind still syncs. Records beyond `provable_max` are treated
+// the first record that no sync covers. A due sync waits until the head as of its due time is
+// archived, so that it covers the partial block written for it. It waits at most one more interval,
+// so that syncs continue even if the disk lags behind. Records beyond `provable_max` are treated
 // as if they were not archived, and a flush does not wait for them.
 //
 // Thread safety: one thread.

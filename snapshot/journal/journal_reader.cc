@@ -48,7 +48,7 @@ JournalRun gap_over(const AbsentRange& range) {
   return run;
 }
 
-// kRecordBytes 0: the size in the geometry.
+// kRecordBytes 0 means the size in the geometry.
 template <std::size_t kRecordBytes>
 void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, std::uint64_t count,
                       std::byte* out) {
@@ -133,7 +133,7 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   return std::nullopt;
 }
 
-// Explains why the segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
+// Explains why n's segment could not be opened: pruned since, lost, or damaged as a whole.
 // `limit` is the last sequence that may be read, and no sequence up to it is known to be absent.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {
@@ -182,7 +182,7 @@ JournalRun JournalReader::State::missing_to(Sequence last, std::string detail) c
   return run;
 }
 
-// Loads and verifies n and the records after it, if it is archived. Returns the gap if there is one.
+// Loads and verifies n and the records after it, if n is archived. Returns a gap if n is in one.
 absl::StatusOr<std::optional<JournalRun>> JournalReader::State::load(Sequence n,
                                                                      const JournalBounds& bounds,
                                                                      std::uint64_t room) {

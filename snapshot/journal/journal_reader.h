@@ -34,8 +34,8 @@ struct JournalRun {
   // The gap is in `sessions` or `absent`, so no later read finds its records.
   bool is_recorded = false;
   std::string detail;  // damaged: file, offset, sequence; absent: why; else empty
-  // kDamaged because a file is missing. Another read may find it, if it is restored, unless its
-  // directory was removed.
+  // kDamaged because a file is missing. If the file is restored, another read may find it, unless
+  // its directory was removed.
   bool missing_file = false;
   AnchorState directory = AnchorState::kStands;  // the journal's, if a file is missing
 };
@@ -80,7 +80,7 @@ class JournalReader {
   // - kVoid, up to the void's end.
   // - The recorded cause, up to the end of a range in `absent`. The file is read again before any
   //   other gap is returned.
-  // - kPruned, below bounds.oldest or below the sequence that retention has recorded since, except
+  // - kPruned, below bounds.oldest or below the sequence that retention has since recorded, except
   //   in the open segment.
   // - kDamaged, up to the end of the damaged block, the segment with a damaged header, or the
   //   consecutive missing segments. The next read looks for a missing file again.
@@ -90,7 +90,7 @@ class JournalReader {
                                   std::span<std::byte> out);
 
   // Maps and verifies the records of the finished segment that contains n, up to the next void or
-  // absent range on both sides of n. Errors: kInvalidArgument; kWouldBlock (the segment is not completely durable);
+  // absent range on both sides of n. Errors: kInvalidArgument; kWouldBlock (it is not durable yet);
   // kNotFound (n is in a void or absent); kPruned, kDamaged; those of map_segment().
   absl::StatusOr<MappedRun> map(Sequence n, const JournalBounds& bounds);
 

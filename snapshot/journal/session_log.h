@@ -13,10 +13,10 @@
 // open are not affected. If only one copy was shortened, that copy is used.
 //
 // The log of a mirror has rows of version 3, which repeat those of the origin by value. It has no
-// reservations, and its first session may begin at any sequence. A publisher of this host is refused.
+// reservations, and its first session may begin at any sequence. An ordinary publisher refuses it.
 //
-// A journal root with segments but without a log, or with a log without entries, is damaged, not
-// new: it is unknown which sequences were used. `lapwing repair` rebuilds the log.
+// A journal root that has segments, but no log or an empty one, is damaged, not new: it is unknown
+// which sequences were used. `lapwing repair` rebuilds the log.
 //
 // Invariants
 //  1. Every reported session is valid in at least one copy and obeys session_rules.h.
@@ -64,8 +64,8 @@ class SessionLog {
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // The same for the log of a mirror. Its new rows have version 3. Errors: those of open(); kInUse if
-  // it is the log of a bus of this host.
+  // The same for a mirror's log. Its new rows have version 3. Errors: those of open(); kInUse if the
+  // log belongs to an ordinary bus.
   static absl::StatusOr<SessionLog> open_mirror(Disk& disk, const std::string& directory,
                                                 std::uint64_t lock_retry_ns = kLockRetryNs);
   // `bytes_max` applies to each of the two files. Errors: kNotFound if there are neither files nor

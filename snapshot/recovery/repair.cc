@@ -127,7 +127,7 @@ absl::Status Repairer::check_not_mirror() {
                                  "parts of the mirror again."));
 }
 
-// The new log is complete, including its journal's end, before it replaces the damaged one. So a
+// The new log is complete, including the journal's end, before it replaces the damaged one. So a
 // publisher can never continue a journal whose sessions were forgotten.
 absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   const auto unlisted = find_unlisted_journals(disk_, request_.journal_root, valid);

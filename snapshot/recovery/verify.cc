@@ -221,7 +221,7 @@ absl::Status Verifier::plan_absent(Task& task, const SessionLog& sessions) {
   return absl::OkStatus();
 }
 
-// A running session, or one that is not settled yet: its sums show how far it is durable.
+// Plans a session that is running or not settled yet. Its sums show up to where it is durable.
 absl::Status Verifier::plan_open_session(Task& task, const SessionRecord& session) {
   const auto walk = walk_open_session(task.files, task.retained, session, task.absent);
   if (!walk.ok()) return walk.status();

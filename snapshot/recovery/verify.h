@@ -1,6 +1,6 @@
 // Verifies a whole journal root: `sessions` and its copy, every header, sum and stamp at or below
-// durable, a mirror's absent ranges, and the continuity of segments. It also checks the indexes, the lengths and kinds of
-// files, and whether a publisher could start. Changes nothing, and may run while a publisher runs.
+// durable, absent ranges, indexes, lengths and kinds of files, and that segments are contiguous and
+// a publisher could start. Changes nothing, and may run alongside a publisher.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once

@@ -59,7 +59,7 @@ macro_rules! codes {
 codes! {
     /// The arguments contradict each other or exceed a limit.
     InvalidArgument = LAPWING_ERROR_INVALID_ARGUMENT, "invalid-argument";
-    /// There is no bus in this directory, or no such channel.
+    /// No bus is in this directory, or no channel at this path.
     NoBus = LAPWING_ERROR_NO_BUS, "no-bus";
     /// Another process uses this bus, journal, path or cursor.
     InUse = LAPWING_ERROR_IN_USE, "in-use";

@@ -6,7 +6,7 @@ public enum ErrorCode {
   OK(C.OK),
   /** The arguments contradict each other or a stated limit. */
   INVALID_ARGUMENT(C.ERROR_INVALID_ARGUMENT),
-  /** There is no bus in this directory, or no such channel. */
+  /** No bus is in this directory, or no channel at this path. */
   NO_BUS(C.ERROR_NO_BUS),
   /** Another process uses this bus, journal, path or cursor. */
   IN_USE(C.ERROR_IN_USE),

@@ -53,7 +53,7 @@ public final class Producer extends Channel {
     }
   }
 
-  /** Sends the first bytes of the claim. MISUSE: there is no claim, or it is smaller than that. */
+  /** Sends the first bytes of the claim. MISUSE if there is no claim or it is shorter. */
   public void commit(long bytes, int type) {
     MemorySegment channel = enter();
     try {
