@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-const RelayNames kNames = relay_names("es").value();
+const RelayNames kEsNames = relay_names("es").value();
 
 // An answer of a server about the stream of make_stream_request().
 Json info() {
   RelayStreamOptions options;
   Json answer;
   answer["type"] = "io.nats.jetstream.api.v1.stream_info_response";
-  answer["config"] = Json::parse(make_stream_request(kNames, options));
+  answer["config"] = Json::parse(make_stream_request(kEsNames, options));
   answer["config"]["duplicate_window"] = 120'000'000'000;
   answer["config"]["allow_direct"] = false;
   answer["config"]["metadata"] = {{"_nats.req.level", "0"}};
@@ -29,7 +29,7 @@ Json info() {
 }
 absl::StatusOr<StreamState> parsed(const Json& answer) {
   const std::string text = answer.dump();
-  return parse_stream(message(text), kNames, {});
+  return parse_stream(message(text), kEsNames, {});
 }
 
 TEST_CASE("JetStream: the stream that is asked for has no difference") {
@@ -114,7 +114,7 @@ TEST_CASE("JetStream: errors are told apart by their numbers") {
              {"seq", 0}}
             .dump();
     INFO(text);
-    CHECK(errc_of(parse_stream(message(text), kNames, {}).status()) == each.errc);
+    CHECK(errc_of(parse_stream(message(text), kEsNames, {}).status()) == each.errc);
     CHECK(errc_of(parse_consumer(message(text)).status()) == each.errc);
     CHECK(errc_of(parse_message_answer(message(text)).status()) == each.errc);
     const RelayAck ack = parse_ack(message(text));
@@ -139,7 +139,7 @@ TEST_CASE("JetStream: answers that are not what was asked for are refused") {
        {"", "x", "null", "7", "[]", "{}", R"({"config":{}})", R"({"state":7,"config":7})",
         R"({"name":7})", R"({"name":""})", R"({"message":{"data":"*"}})"}) {
     INFO(wrong);
-    CHECK(errc_of(parse_stream(message(wrong), kNames, {}).status()) == Errc::kProtocol);
+    CHECK(errc_of(parse_stream(message(wrong), kEsNames, {}).status()) == Errc::kProtocol);
     CHECK(errc_of(parse_consumer(message(wrong)).status()) == Errc::kProtocol);
   }
   CHECK(errc_of(parse_message_answer(message(R"({"message":{"data":"*"}})")).status()) ==
